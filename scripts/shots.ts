@@ -7,14 +7,14 @@ import { join, resolve } from 'node:path'
 import type { Page } from 'playwright-core'
 import { startBilling } from '../test/support/billing.ts'
 import { launchBrowser, signedIn, visit } from '../test/support/browser.ts'
-import { applyCases, openClaim, orphan, setUp } from '../test/support/cases.ts'
 import { type Endpoint, startEndpoint } from '../test/support/endpoint.ts'
 import { buildDist, eventually, type NodeProcess, startNode } from '../test/support/node-process.ts'
 import { gatherBatch, holdLane, openCircuit, stockFlows } from '../test/support/stock.ts'
 import type { VendorApi } from '../test/support/vendor-api/index.ts'
+import { applyCases, openClaim, orphan, setUp } from '../test/support/workflow-cases.ts'
 import { makeWorkspace } from '../test/support/workspace.ts'
 import { fillAccounts, startDepot } from './lib/accounts.ts'
-import { fillHooks } from './lib/hooks.ts'
+import { fillHooks } from './lib/subscriptions.ts'
 
 const folder = resolve(import.meta.dirname, '../docs/console')
 /** Waves, so that the charts have a shape; the last one still runs while the pictures are taken. */

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest'
 import type { Bug } from './bug.ts'
 import { BUGS } from './bugs.ts'
-import { huntBug, violationsWithout } from './hunt.ts'
+import { huntBug, violationsWithout } from './find-bug.ts'
 
 const CANDIDATES = BUGS.filter(({ stores }) => stores === undefined || stores.includes('sqlite'))
 

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest'
 import { BUGS } from './bugs.ts'
-import { huntBug, violationsWithout } from './hunt.ts'
+import { huntBug, violationsWithout } from './find-bug.ts'
 
 test('there are planted bugs for every rule', () => {
   const rules = new Set(BUGS.flatMap(({ breaks }) => breaks))

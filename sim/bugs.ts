@@ -13,15 +13,15 @@ import type { Commit, CommitResult, Store, Write } from '../src/ports/store.ts'
 import { RetryableError } from '../src/sdk/errors.ts'
 import type { Bug } from './bug.ts'
 import { BUS_BUGS } from './bus-bugs.ts'
-import { CASE_BUGS } from './case-bugs.ts'
 import { CONNECTION_BUGS } from './connection-bugs.ts'
 import type { Data } from './data.ts'
 import type { Profile } from './faults.ts'
 import { FLEET_BUGS } from './fleet-bugs.ts'
 import { GUARD_BUGS } from './guard-bugs.ts'
-import { HOOK_BUGS } from './hook-bugs.ts'
 import { LANE_KINDS, otherVersion, ROUTES } from './scenario.ts'
+import { HOOK_BUGS } from './subscription-bugs.ts'
 import { forgetUnsynced } from './unsynced.ts'
+import { CASE_BUGS } from './workflow-bugs.ts'
 
 const withCommit = (store: Store, commit: Store['commit']): Store => ({ ...store, commit })
 
@@ -374,8 +374,8 @@ export const BUGS: readonly Bug[] = [
       ...decisions,
       classifyCall(facts, policy) {
         const verdict = decisions.classifyCall(facts, policy)
-        const isDoubt = facts.kind === 'response' && verdict.as === 'failed' && verdict.effect === 'maybe'
-        return isDoubt ? { ...verdict, class: 'transient', effect: 'none' } : verdict
+        const isUnknown = facts.kind === 'response' && verdict.as === 'failed' && verdict.effect === 'maybe'
+        return isUnknown ? { ...verdict, class: 'transient', effect: 'none' } : verdict
       },
     }),
   },
@@ -582,7 +582,7 @@ export const BUGS: readonly Bug[] = [
       // Few, so that no other item with the same key settles the doubts.
       messages: 8,
       kinds: { booked: 1 },
-      personEveryMs: 500,
+      operatorEveryMs: 500,
       workActs: { cancel: 1 },
       vendor: { ok: 20, 'reset-after': 60, 'timeout-before': 60 },
     }),
@@ -622,12 +622,12 @@ export const BUGS: readonly Bug[] = [
     about: 'of several effects in doubt only one is written down',
     breaks: ['N2'],
     store: changing((commit) => {
-      const isDoubt = (write: Write) =>
+      const isUnknown = (write: Write) =>
         write.w === 'ledger.settle' && write.to === 'unknown' && write.key.includes('#')
-      const first = commit.writes.findIndex(isDoubt)
+      const first = commit.writes.findIndex(isUnknown)
       return {
         ...commit,
-        writes: commit.writes.filter((write, index) => !isDoubt(write) || index === first),
+        writes: commit.writes.filter((write, index) => !isUnknown(write) || index === first),
       }
     }),
   },
@@ -745,7 +745,7 @@ export const BUGS: readonly Bug[] = [
     name: 'dispatch-key-unstable',
     about: 'a dispatched event gets another key each time, so that a replay dispatches it again',
     breaks: ['N1', 'N2'],
-    profile: (profile) => ({ ...profile, personEveryMs: 1_000, messages: 20 }),
+    profile: (profile) => ({ ...profile, operatorEveryMs: 1_000, messages: 20 }),
     store: (store) => {
       let times = 0
       const other = (key: string) => `${key}-${++times}`
@@ -768,7 +768,7 @@ export const BUGS: readonly Bug[] = [
     name: 'replay-forgets-its-key',
     about: 'a route does not know that it has worked on a replayed event before, and makes its key anew',
     breaks: ['IN20'],
-    profile: (profile) => ({ ...profile, personEveryMs: 1_000, redefineEveryMs: 8_000, messages: 20 }),
+    profile: (profile) => ({ ...profile, operatorEveryMs: 1_000, redefineEveryMs: 8_000, messages: 20 }),
     store: (store) => ({
       ...store,
       forTenant(tenant) {
@@ -784,7 +784,7 @@ export const BUGS: readonly Bug[] = [
     name: 'copies-replayed',
     about: 'nobody sees that an event is a copy that was edited for one route, and all get it',
     breaks: ['IN21'],
-    profile: (profile) => ({ ...profile, personEveryMs: 1_000 }),
+    profile: (profile) => ({ ...profile, operatorEveryMs: 1_000 }),
     store: (store) => ({
       ...store,
       forTenant(tenant) {

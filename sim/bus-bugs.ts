@@ -45,7 +45,7 @@ const tellingLater = (store: Store): Store => ({
 })
 
 const mirrored = (profile: Profile): Profile =>
-  profile.bus === undefined ? profile : { ...profile, bus: { ...profile.bus, isMirrored: true } }
+  profile.bus === undefined ? profile : { ...profile, bus: { ...profile.bus, hasOutbox: true } }
 
 export const BUS_BUGS: readonly Bug[] = [
   {

@@ -12,12 +12,12 @@ import { makeBusChecks } from './check-bus.ts'
 import { makeMachineClock } from './clock.ts'
 import type { Outcome } from './data.ts'
 import type { Life } from './node.ts'
-import type { Outside } from './outside.ts'
+import type { Outside } from './node-access.ts'
 import type { Rng } from './random.ts'
 import { drawMessage } from './senders-and-operator.ts'
 
 export interface BusWorld {
-  readonly isMirrored: boolean
+  readonly hasOutbox: boolean
   readonly beside: readonly DefinitionDocument[]
   /** What a life is given. */
   connect(life: Life, clock: Clock): { readonly bus: Bus | null; readonly wakes: Wakes }
@@ -34,7 +34,7 @@ export interface BusWorld {
 }
 
 const NOTHING: BusWorld = {
-  isMirrored: false,
+  hasOutbox: false,
   beside: [],
   connect: () => ({ bus: null, wakes: NO_WAKES }),
   left() {},
@@ -60,7 +60,7 @@ export function makeBusWorld(
   isBus: boolean,
   withBug: (bus: Bus) => Bus,
 ): BusWorld {
-  const { time, book, profile, trace } = outside
+  const { time, observations, profile, trace } = outside
   const plan = profile.bus
   if (plan === undefined) return NOTHING
   let isHealed = false
@@ -68,7 +68,7 @@ export function makeBusWorld(
   const clock = makeMachineClock(time, 0).clockFor({ pass: (callback) => callback() })
   const hub = makeLocalHub({ clock, fate: makeFate(plan, rng.fork('fate'), () => isHealed) })
   hub.addStream(STREAM)
-  const checks = makeBusChecks({ ...outside, isMirrored: plan.isMirrored, stored: hub.stored })
+  const checks = makeBusChecks({ ...outside, hasOutbox: plan.hasOutbox, stored: hub.stored })
   const connected = new Map<Life, LocalBus>()
   /** Who has not been told yet that his message is there. */
   const publishing = new Set<string>()
@@ -99,7 +99,7 @@ export function makeBusWorld(
       const isThere = hub.send({ id, subject, headers: {}, body: encode(message.text) })
       if (isThere) trace('others', () => `publish ${name} ${subject}`)
       if (isThere && !(!isHealed && rng.chance(plan.lost.answer ?? 0))) {
-        book.counts.published += 1
+        observations.counts.published += 1
         publishing.delete(name)
         return
       }
@@ -127,7 +127,7 @@ export function makeBusWorld(
   }
 
   const lose = (chaos: Rng) => {
-    book.counts.busLosses += 1
+    observations.counts.busLosses += 1
     trace('bus', () => 'loses its state')
     checks.lost()
     hub.loseState()
@@ -135,7 +135,7 @@ export function makeBusWorld(
   }
 
   return {
-    isMirrored: isBus && plan.isMirrored,
+    hasOutbox: isBus && plan.hasOutbox,
     beside: isBus ? [WIRE] : [],
     connect(life, own) {
       const bus = hub.connect(life.name, own)
@@ -152,7 +152,7 @@ export function makeBusWorld(
       const chaos = rng.fork('chaos')
       repeat(chaos.fork('away'), plan.awayEveryMs, () => {
         if (!isReachable) return
-        book.counts.busOutages += 1
+        observations.counts.busOutages += 1
         setReachable(false)
         time.after(chaos.between(10, plan.awayMsMax), () => setReachable(true))
       })

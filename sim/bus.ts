@@ -19,7 +19,7 @@ export interface BusPlan {
   /** What others publish for us. */
   readonly messages: number
   /** What happens here is told to it. */
-  readonly isMirrored: boolean
+  readonly hasOutbox: boolean
 }
 
 const MOMENTS: readonly Moment['what'][] = ['publish', 'answer', 'deliver', 'acknowledge', 'wake']
@@ -35,13 +35,13 @@ export function drawBus(rng: Rng): BusPlan {
     awayMsMax: rng.pick([500, 10_000, 60_000]),
     loseEveryMs: some(250, () => rng.between(10, 40) * 1_000),
     messages: rng.between(4, 16),
-    isMirrored: rng.chance(800),
+    hasOutbox: rng.chance(800),
   }
 }
 
 /** Wake-ups alone, where nodes share a store without a bus: the store carries them. */
 export function drawWakes(rng: Rng): BusPlan {
-  return { ...drawBus(rng), awayEveryMs: 0, loseEveryMs: 0, messages: 0, isMirrored: false }
+  return { ...drawBus(rng), awayEveryMs: 0, loseEveryMs: 0, messages: 0, hasOutbox: false }
 }
 
 export function makeFate(plan: BusPlan, rng: Rng, isHealed: () => boolean): (moment: Moment) => Fate {

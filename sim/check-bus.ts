@@ -9,7 +9,7 @@ import type { Commit, Write } from '../src/ports/store.ts'
 import { STREAM, WIRE } from './bus.ts'
 import type { Outcome } from './data.ts'
 import { short } from './node.ts'
-import type { Outside } from './outside.ts'
+import type { Outside } from './node-access.ts'
 
 export interface BusChecks {
   applying(commits: readonly Commit[]): void
@@ -34,12 +34,12 @@ const knownBy = (dedupKey: string) =>
 const TOKENS = 'millrace.*.workflows.>'
 
 export function makeBusChecks(
-  deps: Pick<Outside, 'book' | 'data'> & {
-    readonly isMirrored: boolean
+  deps: Pick<Outside, 'observations' | 'data'> & {
+    readonly hasOutbox: boolean
     stored(pattern: string): readonly StoredMessage[]
   },
 ): BusChecks {
-  const { book, data, isMirrored } = deps
+  const { observations, data, hasOutbox } = deps
   /** Keys of events that were made of messages. */
   const kept = new Set<string>()
   const told = new Set<string>()
@@ -57,7 +57,7 @@ export function makeBusChecks(
     const ids = new Set(rowsAddedBy(commit).map(({ id }) => id))
     for (const { id, subject } of appendedBy(commit))
       if (!ids.has(id))
-        book.violate('N13', `event ${short(id)} ${subject} is kept, and nothing will tell of it`)
+        observations.violate('N13', `event ${short(id)} ${subject} is kept, and nothing will tell of it`)
   }
 
   const deleted = ({ positions }: Extract<Write, { w: 'outbox.delete' }>) => {
@@ -65,10 +65,10 @@ export function makeBusChecks(
       const row = known.get(position)
       if (row === undefined) continue
       known.delete(position)
-      book.counts.relayed += 1
+      observations.counts.relayed += 1
       const isGone = row.event !== null && data.event(row.tenant, row.event) === null
       if (!told.has(row.id) && !isGone)
-        book.violate('N13', `${row.id} leaves the outbox, and the bus does not have it`)
+        observations.violate('N13', `${row.id} leaves the outbox, and the bus does not have it`)
     }
   }
 
@@ -82,14 +82,14 @@ export function makeBusChecks(
       for (const commit of done) {
         for (const event of appendedBy(commit))
           if (event.source === WIRE.name) kept.add(knownBy(event.dedupKey))
-        if (isMirrored) checkMirrored(commit)
+        if (hasOutbox) checkMirrored(commit)
         for (const write of commit.writes) if (write.w === 'outbox.delete') deleted(write)
       }
     },
     acknowledged({ id, place, subject }) {
-      book.counts.taken += 1
+      observations.counts.taken += 1
       if (!kept.has(id === null ? `at:${place}` : keyOf(subject, id)))
-        book.violate('N1', `a message ${subject} is acknowledged, and the store does not have it`)
+        observations.violate('N1', `a message ${subject} is acknowledged, and the store does not have it`)
     },
     told({ id }) {
       told.add(id)
@@ -101,11 +101,12 @@ export function makeBusChecks(
       data.outbox().length === 0 &&
       deps.stored(STREAM.subjects[0]!).every((message) => isTaken(message)) &&
       // What the bus lost is told anew, behind all else.
-      (!hasLost || !isMirrored || tokenProblems().length === 0),
+      (!hasLost || !hasOutbox || tokenProblems().length === 0),
     end() {
       for (const message of deps.stored(STREAM.subjects[0]!))
-        if (!isTaken(message)) book.violate('N1', `a message ${message.subject} never became an event`)
-      if (isMirrored) for (const problem of tokenProblems()) book.violate('N13', problem)
+        if (!isTaken(message))
+          observations.violate('N1', `a message ${message.subject} never became an event`)
+      if (hasOutbox) for (const problem of tokenProblems()) observations.violate('N13', problem)
     },
   }
 

@@ -26,7 +26,7 @@ import {
 } from './connections.ts'
 import type { Data, Outcome } from './data.ts'
 import { type Life, short } from './node.ts'
-import type { Book } from './run-observations.ts'
+import type { Observations } from './run-observations.ts'
 import type { Secrets } from './vault.ts'
 import type { Send } from './vendor.ts'
 
@@ -66,7 +66,7 @@ const CLOCK_MARGIN_MS = 2_000
 const FINAL_RUNS: ReadonlySet<string> = new Set(['completed', 'dead-lettered'])
 
 export function makeConnectionChecks(deps: {
-  readonly book: Book
+  readonly observations: Observations
   readonly data: Data
   readonly time: VirtualTime
   readonly secrets: Secrets
@@ -74,7 +74,7 @@ export function makeConnectionChecks(deps: {
   /** Nobody puts other documents in force. */
   readonly isSteady: boolean
 }): ConnectionChecks {
-  const { book, data, time, secrets } = deps
+  const { observations, data, time, secrets } = deps
   const connections = new Map<string, Change<ConnectionState>[]>()
   const credentials = new Map<string, Change<CredentialState>[]>()
   const runs = new Map<string, NewRun>()
@@ -122,20 +122,20 @@ export function makeConnectionChecks(deps: {
           ({ tenant, provider, answered }) =>
             tenant === DEFAULT_TENANT && provider === connection && answered === 200,
         )
-    if (!isTested) book.violate('CX1', `${name} is made before any test was passed`)
+    if (!isTested) observations.violate('CX1', `${name} is made before any test was passed`)
     const last = history.at(-1)
     if (last === undefined || !isKnown(send.life, last)) return
     const { retired, circuit } = last.state
     // Which document is in force is known only where nobody changes it.
     if (retired !== null && deps.isSteady) {
-      book.violate('CX2', `${name} is made, and it is retired`)
+      observations.violate('CX2', `${name} is made, and it is retired`)
       return
     }
     const override = overrideAt(last.state, time.now())
     const isOpened = override?.is === 'open' && (override.until ?? 0) > time.now() + CLOCK_MARGIN_MS
-    if (isOpened) book.violate('CX6', `${name} is made, and a person opened its circuit`)
+    if (isOpened) observations.violate('CX6', `${name} is made, and a person opened its circuit`)
     if (override === null && circuit.state === 'open')
-      book.violate('CX6', `${name} is made, and its circuit is open`)
+      observations.violate('CX6', `${name} is made, and its circuit is open`)
     if (override === null && circuit.state === 'half-open') checkTry(send, last, name)
   }
 
@@ -147,19 +147,22 @@ export function makeConnectionChecks(deps: {
       (other) =>
         other.life === life && other.outcome === null && time.now() < other.at + other.operation.timeoutMs,
     )
-    if (open !== undefined) book.violate('CX4', `${name} is a second try beside send ${open.id}`)
+    if (open !== undefined) observations.violate('CX4', `${name} is a second try beside send ${open.id}`)
   }
 
   /** It began with the reserve that the call rests on. Whether a call may be made without that one is N3's to say. */
   const checkBegun = (send: Send) => {
-    const reserve = book.reserves.get(send.key)?.findLast(({ life }) => life === send.life)
+    const reserve = observations.reserves.get(send.key)?.findLast(({ life }) => life === send.life)
     const entry = data.ledger(DEFAULT_TENANT, send.key)
     const isOpen =
       entry?.state === 'reserved' && entry.work === reserve?.work && entry.epoch === reserve.epoch
     if (!isOpen) return
     const run = runs.get(runIdOf(reserve.work))
     if (OPERATION_CONSUMERS.has(send.operation.consumer) && run?.state !== 'running')
-      book.violate('DR11', `send ${send.id} of ${send.key} is made, its run is ${run?.state ?? 'absent'}`)
+      observations.violate(
+        'DR11',
+        `send ${send.id} of ${send.key} is made, its run is ${run?.state ?? 'absent'}`,
+      )
   }
 
   const checkRevoke = (send: Send) => {
@@ -170,7 +173,7 @@ export function makeConnectionChecks(deps: {
     )
     const ended = history[index]
     if (ended === undefined || send.at < ended.at + OVERLAP_MS)
-      book.violate('CD17', `send ${send.id} ends a secret that calls may still use`)
+      observations.violate('CD17', `send ${send.id} ends a secret that calls may still use`)
   }
 
   // --- Records
@@ -197,20 +200,21 @@ export function makeConnectionChecks(deps: {
     const was = before?.rotation ?? null
     const is = state.rotation
     if (is !== null && is.token !== was?.token) {
-      book.counts.rotations += 1
-      if (was !== null) book.violate('CD2', `a rotation of ${place} begins beside another`)
+      observations.counts.rotations += 1
+      if (was !== null) observations.violate('CD2', `a rotation of ${place} begins beside another`)
       const last = Math.max(before?.lastRotatedAt ?? 0, before?.lastFailure?.at ?? 0)
       if (is.reason === 'auth-failure' && last > 0 && is.begunAt - last < COOL_DOWN_MS)
-        book.violate('CD3', `a refusal begins a rotation of ${place} within the cool-down`)
+        observations.violate('CD3', `a refusal begins a rotation of ${place} within the cool-down`)
     }
     if (was === null || is !== null) return
     if (state.lastRotatedAt === before?.lastRotatedAt) {
-      book.counts.rotationsFailed += 1
+      observations.counts.rotationsFailed += 1
       const isOther = state.current?.fingerprint !== before?.current?.fingerprint
-      if (isOther) book.violate('CD1', `a rotation of ${place} that failed leaves another secret in use`)
+      if (isOther)
+        observations.violate('CD1', `a rotation of ${place} that failed leaves another secret in use`)
       return
     }
-    book.counts.rotated += 1
+    observations.counts.rotated += 1
     checkPromoted(tenant, name, state, history)
   }
 
@@ -229,7 +233,7 @@ export function makeConnectionChecks(deps: {
       .values()
       .find((one) => fingerprintOf(tenant, account.secret, one) === current.fingerprint)
     if (value === undefined || !wasLookedAt(tenant, value, begun?.at ?? 0))
-      book.violate(
+      observations.violate(
         'CD1',
         `version ${current.version} of ${placeOf(tenant, name)} is in use, and nobody verified it`,
       )
@@ -241,28 +245,28 @@ export function makeConnectionChecks(deps: {
     const before = history.at(-1)?.state
     connections.set(place, [...history, { at: time.now(), life, state }])
     if (tenant === DEFAULT_TENANT) callsSince.set(name, [])
-    if (state.circuit.state === 'open' && before?.circuit.state === 'closed') book.counts.outages += 1
+    if (state.circuit.state === 'open' && before?.circuit.state === 'closed') observations.counts.outages += 1
     if (state.circuit.state === 'closed' && before !== undefined && before.circuit.state !== 'closed')
-      book.counts.outagesOver += 1
-    if (state.retired !== null && before?.retired == null) book.counts.retired += 1
+      observations.counts.outagesOver += 1
+    if (state.retired !== null && before?.retired == null) observations.counts.retired += 1
     if (state.testedHash !== null && before?.testedHash == null && state.lastTest?.ok !== true)
-      book.violate('CX1', `${place} is active without a passed test`)
+      observations.violate('CX1', `${place} is active without a passed test`)
   }
 
   // --- Runs
 
   const putRun = ({ row }: RunPut) => {
-    book.counts.runs += 1
+    observations.counts.runs += 1
     const before = runs.get(row.id)
     runs.set(row.id, row)
-    if (row.purpose === 'verification') book.counts.verifications += 1
+    if (row.purpose === 'verification') observations.counts.verifications += 1
     // What may be repeated outside of an effect is done anew with its function.
     if (before === undefined || row.operation.endsWith('.fnput')) return
     const name = `run ${short(row.id)} of ${row.operation}`
     if (FINAL_RUNS.has(before.state) && row.state !== before.state)
-      book.violate('RN1', `${name} goes from ${before.state} to ${row.state}`)
+      observations.violate('RN1', `${name} goes from ${before.state} to ${row.state}`)
     if (row.attemptCount < before.attemptCount)
-      book.violate('RN2', `${name} forgets attempts: ${before.attemptCount} to ${row.attemptCount}`)
+      observations.violate('RN2', `${name} forgets attempts: ${before.attemptCount} to ${row.attemptCount}`)
   }
 
   /**
@@ -272,25 +276,27 @@ export function makeConnectionChecks(deps: {
   const isSaidOfNoRun = ({ id, key }: WorkRow, known: NewRun | undefined) =>
     known === undefined &&
     key !== null &&
-    book.words.get(key)?.includes('done') === true &&
-    !book.calls.has(id)
+    observations.words.get(key)?.includes('done') === true &&
+    !observations.calls.has(id)
 
   const checkRun = (write: WorkWrite) => {
-    const row = book.works.get(write.work)
+    const row = observations.works.get(write.work)
     if (row === undefined || !OPERATION_CONSUMERS.has(row.consumer) || write.w !== 'work.settle') return
     const known = runs.get(runIdOf(row.id))
     if (write.to === 'done' && known?.state !== 'completed' && !isSaidOfNoRun(row, known))
-      book.violate(
+      observations.violate(
         'DR11',
         `work ${short(row.id)} of ${row.consumer} is done, its run ${known?.state ?? 'absent'}`,
       )
     if (write.to === 'dead' && known !== undefined && !FINAL_RUNS.has(known.state))
-      book.violate('DR11', `work ${short(row.id)} of ${row.consumer} is dead, its run ${known.state}`)
+      observations.violate('DR11', `work ${short(row.id)} of ${row.consumer} is dead, its run ${known.state}`)
   }
 
   /** The call was made for this very hold of the item, and it was all that went wrong. */
   const isLastWord = (send: Send, { id, epoch, consumer, eventId }: WorkRow): boolean => {
-    const reserve = book.reserves.get(send.key)?.findLast((one) => one.work === id && one.epoch === epoch)
+    const reserve = observations.reserves
+      .get(send.key)
+      ?.findLast((one) => one.work === id && one.epoch === epoch)
     if (reserve === undefined || send.at < reserve.at) return false
     // A function that is out of time has failed by itself.
     const began = ranAt.get(send.life)?.get(`${consumer} ${eventId}`)
@@ -301,16 +307,19 @@ export function makeConnectionChecks(deps: {
   const checkAttempts = (life: Life, write: WorkWrite) => {
     const before = attempts.get(write.work) ?? 0
     attempts.set(write.work, write.counters.attempts)
-    const row = book.works.get(write.work)
-    const last = book.calls.get(write.work)?.at(-1)
+    const row = observations.works.get(write.work)
+    const last = observations.calls.get(write.work)?.at(-1)
     if (write.w !== 'work.again' || row?.kind !== 'route' || last === undefined || last.life !== life) return
     if (last.operation.connection === undefined || last.outcome?.kind !== 'response') return
-    const entry = book.entries.get(last.key)
+    const entry = observations.entries.get(last.key)
     if (entry?.work !== row.id || entry.epoch !== row.epoch) return
     if (last.outcome.status !== 401 || !isLastWord(last, row)) return
-    book.counts.refusedCalls += 1
+    observations.counts.refusedCalls += 1
     if (write.counters.attempts !== before)
-      book.violate('DR6', `work ${short(row.id)} uses up an attempt for a credential that was refused`)
+      observations.violate(
+        'DR6',
+        `work ${short(row.id)} uses up an attempt for a credential that was refused`,
+      )
   }
 
   const begins = (commit: Commit, write: Write) => {
@@ -318,7 +327,8 @@ export function makeConnectionChecks(deps: {
     // A copy that a person edited tells of it once more, and begins nothing.
     if (!commit.writes.some((one) => one.w === 'work.add' && one.work.kind === 'rotation')) return
     const { token } = JSON.parse(write.event.data) as { token: string }
-    if (tokens.has(`${commit.tenant} ${token}`)) book.violate('CD2', `the rotation ${token} begins twice`)
+    if (tokens.has(`${commit.tenant} ${token}`))
+      observations.violate('CD2', `the rotation ${token} begins twice`)
     tokens.add(`${commit.tenant} ${token}`)
   }
 
@@ -334,7 +344,7 @@ export function makeConnectionChecks(deps: {
 
   const checkShown = (text: string, where: string) => {
     for (const value of deps.accounts().values())
-      if (text.includes(value)) book.violate('N11', `a secret is ${where} in clear`)
+      if (text.includes(value)) observations.violate('N11', `a secret is ${where} in clear`)
   }
 
   return {
@@ -354,13 +364,13 @@ export function makeConnectionChecks(deps: {
       if (connection === undefined) return
       if (name === 'deletekey') checkRevoke(send)
       if (isRotation) return
-      book.counts.connectionCalls += 1
+      observations.counts.connectionCalls += 1
       checkGate(send, connection)
       if (!send.isProbe) checkBegun(send)
       callsSince.set(connection, [...(callsSince.get(connection) ?? []), send])
     },
     asked(request) {
-      book.counts.refreshes += 1
+      observations.counts.refreshes += 1
       const mint = ACCOUNTS.find(({ provider }) => provider === 'mint') as AccountName
       // One that is being verified is tried out by whoever verifies it.
       const isInUse = secrets.current(mint.tenant, mint.secret) === request.secret
@@ -373,7 +383,7 @@ export function makeConnectionChecks(deps: {
           wasPaused(request.life, other.at - HEARD_MS)
         )
           continue
-        book.violate(
+        observations.violate(
           'CD4',
           `${request.life.name} asks for a token (${request.number}) beside ${other.number}`,
         )
@@ -384,7 +394,7 @@ export function makeConnectionChecks(deps: {
     promoted(tenant, name, value) {
       const account = ACCOUNTS.find((one) => one.tenant === tenant && one.secret === name)
       if (account !== undefined && !wasLookedAt(tenant, value, 0))
-        book.violate('CD1', `${placeOf(tenant, name)} is replaced by what nobody verified`)
+        observations.violate('CD1', `${placeOf(tenant, name)} is replaced by what nobody verified`)
     },
     ran(life, name, event) {
       const began = ranAt.get(life) ?? new Map<string, number>()
@@ -400,7 +410,8 @@ export function makeConnectionChecks(deps: {
     end() {
       checkShown(JSON.stringify(data.dump()), 'in the store')
       for (const [place, history] of credentials) {
-        if (history.at(-1)?.state.rotation !== null) book.violate('N12', `a rotation of ${place} never ends`)
+        if (history.at(-1)?.state.rotation !== null)
+          observations.violate('N12', `a rotation of ${place} never ends`)
       }
       for (const run of data.dump().runs) {
         const work = run.workId === null ? null : data.work(run.tenant, run.workId)
@@ -411,7 +422,8 @@ export function makeConnectionChecks(deps: {
             : work.state === 'dead'
               ? run.state === 'dead-lettered'
               : work.state === 'cancelled' || !FINAL_RUNS.has(run.state) || work.state === 'skipped'
-        if (!isRight) book.violate('DR11', `work ${short(work.id)} is ${work.state}, its run ${run.state}`)
+        if (!isRight)
+          observations.violate('DR11', `work ${short(work.id)} is ${work.state}, its run ${run.state}`)
       }
     },
   }

@@ -23,9 +23,9 @@ import type { LaneChecks } from './check-lanes.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data, Outcome } from './data.ts'
 import type { HookCall } from './endpoints.ts'
-import { HOOK_ATTEMPTS, hooksBeside, hookWants, OTHER_DOCUMENTS, OTHER_TENANT } from './hooks.ts'
 import { type Life, short } from './node.ts'
-import type { Book, Rule } from './run-observations.ts'
+import type { Observations, Rule } from './run-observations.ts'
+import { HOOK_ATTEMPTS, hooksBeside, hookWants, OTHER_DOCUMENTS, OTHER_TENANT } from './subscriptions.ts'
 import type { Secrets } from './vault.ts'
 
 export interface DeliveryChecks {
@@ -62,7 +62,7 @@ const UNDER_WAY: ReadonlySet<string> = new Set(['ready', 'waiting', 'leased'])
 const CLOCK_MARGIN_MS = 500_000
 
 export function makeDeliveryChecks(deps: {
-  readonly book: Book
+  readonly observations: Observations
   readonly data: Data
   readonly time: VirtualTime
   readonly lanes: Pick<LaneChecks, 'started'>
@@ -71,7 +71,7 @@ export function makeDeliveryChecks(deps: {
   readonly isGoneForGood: (tenant: TenantId, name: string) => boolean
   wasDoubled(life: Life): boolean
 }): DeliveryChecks {
-  const { book, data, time, secrets } = deps
+  const { observations, data, time, secrets } = deps
   /** By tenant and name. */
   const changes = new Map<string, Change[]>()
   const startedAt = new Map<Life, number>()
@@ -95,7 +95,7 @@ export function makeDeliveryChecks(deps: {
     return key
   }
 
-  const complain = (rule: Rule, what: string) => book.violate(rule, what)
+  const complain = (rule: Rule, what: string) => observations.violate(rule, what)
   const placeOf = (tenant: TenantId, name: string) => `${tenant}/${name}`
   const nameOf = (consumer: string) => consumer.slice(SUBSCRIPTION_PREFIX.length)
 
@@ -163,7 +163,7 @@ export function makeDeliveryChecks(deps: {
       const isGiven = given.some((one) => one.consumer === consumer)
       const hadBefore =
         isLater &&
-        [...book.works.values()].some((row) => row.eventId === event.id && row.consumer === consumer)
+        [...observations.works.values()].some((row) => row.eventId === event.id && row.consumer === consumer)
       if (!isGiven && !hadBefore) complain('N2', `${who} is not for ${consumer}, which wants it`)
     }
   }
@@ -182,7 +182,7 @@ export function makeDeliveryChecks(deps: {
   }
 
   const added = (commit: Commit, { work }: Added) => {
-    book.counts.deliveries += 1
+    observations.counts.deliveries += 1
     const id = work.id.replaceAll('-', '').slice(-16)
     ids.set(id, work.id)
     const docs = docsOf(commit.tenant, nameOf(work.consumer))
@@ -209,8 +209,8 @@ export function makeDeliveryChecks(deps: {
     const own = new Set<string>(commit.writes.flatMap((one) => (one.w === 'work.add' ? [one.work.id] : [])))
     for (const one of commit.writes) {
       if (one.w !== 'work.add') continue
-      book.counts.recovered += 1
-      const others = [...book.works.values()].filter(
+      observations.counts.recovered += 1
+      const others = [...observations.works.values()].filter(
         (row) => row.eventId === one.work.eventId && row.consumer === consumer && !own.has(row.id),
       )
       const doubled = others.find(({ state }) => state === 'done' || UNDER_WAY.has(state))
@@ -259,7 +259,7 @@ export function makeDeliveryChecks(deps: {
   }
 
   const settled = (life: Life, commit: Commit, write: Settled) => {
-    const row = book.works.get(write.work)
+    const row = observations.works.get(write.work)
     if (row?.kind !== 'delivery') return
     const name = `delivery ${short(row.id)} of ${row.consumer}`
     const calls = callsOf.get(row.id) ?? []
@@ -275,18 +275,18 @@ export function makeDeliveryChecks(deps: {
           call.answered < 300,
       )
       if (!isTaken) complain('N4', `${name} is delivered, and its endpoint did not say so`)
-      book.counts.delivered += 1
+      observations.counts.delivered += 1
       taken.set(`${row.eventId} ${row.consumer}`, time.now())
     }
     if (write.to === 'parked') complain('N2', `${name} is parked`)
     const { lastError, effectRef } = write.note
     if (write.to === 'skipped' && lastError !== 'DISABLED' && lastError !== 'SUPERSEDED') {
-      const by = effectRef === null ? undefined : book.works.get(effectRef as WorkId)
+      const by = effectRef === null ? undefined : observations.works.get(effectRef as WorkId)
       if (by?.state !== 'done' || by.eventId !== row.eventId || by.consumer !== row.consumer)
         complain('N2', `${name} is skipped: ${lastError}`)
     }
     if (write.to === 'cancelled' && lastError === 'SUBSCRIPTION_GONE') {
-      book.counts.hooksGone += 1
+      observations.counts.hooksGone += 1
       const history = changes.get(placeOf(commit.tenant, nameOf(row.consumer))) ?? []
       const isFolders = folderDocs(commit.tenant, nameOf(row.consumer)).some((one) => one === undefined)
       if (!isFolders && !history.some(({ record }) => record === null))
@@ -305,13 +305,13 @@ export function makeDeliveryChecks(deps: {
     const own = deps.calls().filter((call) => call.tenant === tenant && call.name === name)
     const heard = own.filter((call) => call.life === life && call.outcome !== null)
     if (state.status === 'failing') {
-      book.counts.failing += 1
+      observations.counts.failing += 1
       if (!heard.some(({ outcome }) => outcome?.kind === 'failed' || (outcome?.status ?? 0) >= 300))
         complain('SB16', `${place} is failing, and nothing failed`)
     }
-    if (before?.status === 'failing' && state.status === null) book.counts.recoveredHooks += 1
+    if (before?.status === 'failing' && state.status === null) observations.counts.recoveredHooks += 1
     if (state.status !== 'disabled') return
-    book.counts.disabledHooks += 1
+    observations.counts.disabledHooks += 1
     const isRight =
       state.because === 'gone'
         ? heard.some(
@@ -338,7 +338,7 @@ export function makeDeliveryChecks(deps: {
   const matchedLater = (life: Life, commit: Commit) => {
     for (const write of commit.writes) {
       if (write.w !== 'work.settle' || write.to !== 'done') continue
-      const row = book.works.get(write.work)
+      const row = observations.works.get(write.work)
       const event = row?.kind === 'intake' ? data.event(commit.tenant, row.eventId) : null
       if (event !== null && !isCopy(event)) checkMatched(life, commit, event, true)
     }
@@ -397,7 +397,7 @@ export function makeDeliveryChecks(deps: {
     const lease = isHolder ? data.incarnation(row.owner!) : null
     const isFine = lease !== null && !lease.fenced && lease.until >= time.now() + call.timeoutMs
     if (isFine) return true
-    book.counts.staleSends += 1
+    observations.counts.staleSends += 1
     if (!deps.wasDoubled(call.life))
       complain(
         'N5',
@@ -413,10 +413,10 @@ export function makeDeliveryChecks(deps: {
       complain('N3', `hook ${call.number} of ${short(row.id)} is sent after its event was delivered`)
     const before = callsOf.get(row.id) ?? []
     callsOf.set(row.id, [...before, call])
-    if (before.length > 0) book.counts.secondHooks += 1
+    if (before.length > 0) observations.counts.secondHooks += 1
     // A 429 uses no attempt; what a crash left unheard, or a stale owner heard, is written nowhere.
     const counted = before.filter(({ answered, outcome }) => answered !== 429 && outcome !== null).length
-    if (counted >= HOOK_ATTEMPTS + (book.lost.get(row.id) ?? 0))
+    if (counted >= HOOK_ATTEMPTS + (observations.lost.get(row.id) ?? 0))
       complain('N6', `${short(row.id)} makes call ${counted + 1} of ${HOOK_ATTEMPTS}`)
   }
 
@@ -445,7 +445,7 @@ export function makeDeliveryChecks(deps: {
       for (const { id } of work) heldSince.set(id, time.now())
     },
     sent(call) {
-      book.counts.hooks += 1
+      observations.counts.hooks += 1
       // A test that a person asked for is no delivery: nothing of it is kept.
       const work = ids.get(call.span)
       if (work === undefined) return

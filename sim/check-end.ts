@@ -6,19 +6,19 @@ import type { LedgerEntry } from '../src/core/effects/ledger/index.ts'
 import { isCanonicalSource } from '../src/core/events/canonical/index.ts'
 import type { StoredEvent } from '../src/core/events/event/index.ts'
 import { SECOND } from '../src/core/foundation/time/index.ts'
-import { letterOf, type WorkRow } from '../src/core/queue/work/index.ts'
+import { deadLetterOf, type WorkRow } from '../src/core/queue/work/index.ts'
 import { FINAL_WORK } from '../src/core/store/retention/index.ts'
 import type { EngineConfig } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
-import { checkCasesEnd, waitsForAdmission } from './check-cases-end.ts'
 import { isCopy, rootOf } from './check-dead-letters.ts'
 import { checkFailures } from './check-failures.ts'
 import { checkElements, checkSuperseded, waitsBehindHolder } from './check-lanes.ts'
 import { withGone } from './check-retention.ts'
 import type { CaseModel } from './check-workflows.ts'
+import { checkCasesEnd, waitsForAdmission } from './check-workflows-end.ts'
 import type { Data } from './data.ts'
 import { short } from './node.ts'
-import type { Acknowledgement, Book } from './run-observations.ts'
+import type { Acknowledgement, Observations } from './run-observations.ts'
 import { DRAIN_EVERY_MS, isEffectKey, RETRY_AFTER_S_MAX, ROUTES, SOURCES } from './scenario.ts'
 import { TWIN } from './twin-tenant.ts'
 
@@ -29,57 +29,65 @@ const PROBE_AFTER_MS_MAX = 15 * SECOND
 const SETTLED = new Set(['done', 'skipped', 'merged', 'parked', 'dead', 'cancelled'])
 
 /** Waits only for somebody whose outcome a person has to decide. */
-function isHeld(book: Book, row: WorkRow): boolean {
+function isHeld(observations: Observations, row: WorkRow): boolean {
   if (row.state !== 'ready') return false
-  const held = [row.key, book.locks.get(row.id) ?? null]
-  return held.some((key) => key !== null && isHeldBy(book, row, key))
+  const held = [row.key, observations.locks.get(row.id) ?? null]
+  return held.some((key) => key !== null && isHeldBy(observations, row, key))
 }
 
-function isHeldBy(book: Book, row: WorkRow, key: string): boolean {
-  const entry = book.entries.get(key)
+function isHeldBy(observations: Observations, row: WorkRow, key: string): boolean {
+  const entry = observations.entries.get(key)
   if (entry === undefined || entry.work === row.id || entry.state === 'released') return false
-  const holder = book.works.get(entry.work)
-  return isWithPerson(book, holder, entry)
+  const holder = observations.works.get(entry.work)
+  return isWithOperator(observations, holder, entry)
 }
 
 /** What becomes of the entry is for a person to say, who looks at its holder or at the batch that this is in. */
-function isWithPerson(book: Book, holder: WorkRow | undefined, entry: LedgerEntry): boolean {
+function isWithOperator(
+  observations: Observations,
+  holder: WorkRow | undefined,
+  entry: LedgerEntry,
+): boolean {
   if (holder?.state === 'merged' && holder.into !== null)
-    return book.works.get(holder.into)?.state === 'parked'
-  return holder?.state === 'parked' || (holder?.state === 'cancelled' && isInDoubt(book, holder, entry))
-}
-
-function isInDoubt(book: Book, { key }: WorkRow, entry: LedgerEntry): boolean {
-  const doubted = isLockKey(entry.key) && key !== null ? book.entries.get(key) : entry
-  return doubted?.state === 'unknown'
-}
-
-function isUnsettled(book: Book, model: CaseModel, row: WorkRow): boolean {
+    return observations.works.get(holder.into)?.state === 'parked'
   return (
-    !SETTLED.has(row.state) &&
-    !isHeld(book, row) &&
-    !waitsBehindHolder(book, row) &&
-    !waitsForAdmission(book, model, row)
+    holder?.state === 'parked' ||
+    (holder?.state === 'cancelled' && isOutcomeUnknown(observations, holder, entry))
   )
 }
 
-export function unsettled(book: Book, model: CaseModel): readonly WorkRow[] {
-  return [...book.works.values()].filter((row) => isUnsettled(book, model, row))
+function isOutcomeUnknown(observations: Observations, { key }: WorkRow, entry: LedgerEntry): boolean {
+  const doubted = isLockKey(entry.key) && key !== null ? observations.entries.get(key) : entry
+  return doubted?.state === 'unknown'
+}
+
+function isUnsettled(observations: Observations, model: CaseModel, row: WorkRow): boolean {
+  return (
+    !SETTLED.has(row.state) &&
+    !isHeld(observations, row) &&
+    !waitsBehindHolder(observations, row) &&
+    !waitsForAdmission(observations, model, row)
+  )
+}
+
+export function unsettled(observations: Observations, model: CaseModel): readonly WorkRow[] {
+  return [...observations.works.values()].filter((row) => isUnsettled(observations, model, row))
 }
 
 /** Whether there are any, which is asked all the time. */
-export function hasUnsettled(book: Book, model: CaseModel): boolean {
-  for (const row of book.works.values()) if (isUnsettled(book, model, row)) return true
+export function hasUnsettled(observations: Observations, model: CaseModel): boolean {
+  for (const row of observations.works.values()) if (isUnsettled(observations, model, row)) return true
   return false
 }
 
 /** Parked, or cancelled while nobody knew what became of the effect. */
-export function waitingForPerson(book: Book): readonly WorkRow[] {
-  return [...book.works.values()].filter((row) => {
+export function waitingForOperator(observations: Observations): readonly WorkRow[] {
+  return [...observations.works.values()].filter((row) => {
     // A rotation waits for its next secret, which is no decision.
     if (row.kind === 'rotation') return false
     if (row.state === 'parked') return true
-    const entry = row.state === 'cancelled' && row.key !== null ? book.entries.get(row.key) : undefined
+    const entry =
+      row.state === 'cancelled' && row.key !== null ? observations.entries.get(row.key) : undefined
     return entry?.state === 'unknown' && entry.work === row.id
   })
 }
@@ -115,36 +123,43 @@ export function healingMs(
   return 3 * leaseMs + poisonous * 4 * (leaseMs + 10 * SECOND) + 3 * onceMs + ordered * 90 * SECOND
 }
 
-export function checkAcknowledged(book: Book, data: Data, acknowledged: Acknowledgement): void {
+export function checkAcknowledged(
+  observations: Observations,
+  data: Data,
+  acknowledged: Acknowledgement,
+): void {
   const { eventId } = acknowledged
-  const event = data.event(acknowledged.tenant, eventId) ?? book.gone.events.get(eventId) ?? null
-  book.acknowledgements.push(acknowledged)
+  const event = data.event(acknowledged.tenant, eventId) ?? observations.gone.events.get(eventId) ?? null
+  observations.acknowledgements.push(acknowledged)
   if (event === null) {
-    book.violate('N1', `event ${short(acknowledged.eventId)} was acknowledged and is not in the store`)
+    observations.violate(
+      'N1',
+      `event ${short(acknowledged.eventId)} was acknowledged and is not in the store`,
+    )
   } else if (event.source !== acknowledged.source || event.dedupKey !== acknowledged.dedupKey) {
-    book.violate('N1', `the answer to ${acknowledged.dedupKey} names another event`)
+    observations.violate('N1', `the answer to ${acknowledged.dedupKey} names another event`)
   }
 }
 
-export function checkEnd(book: Book, data: Data, model: CaseModel): void {
+export function checkEnd(observations: Observations, data: Data, model: CaseModel): void {
   const kept = data.dump()
-  const dump = withGone(book, kept)
-  checkEvents(book, dump)
-  checkWork(book, dump)
-  checkLetters(book, dump)
-  checkLedger(book, dump)
-  checkSuperseded(book, dump)
-  checkElements(book, dump)
-  checkFailures(book, kept)
-  checkCasesEnd(book, model, dump, kept)
+  const dump = withGone(observations, kept)
+  checkEvents(observations, dump)
+  checkWork(observations, dump)
+  checkDeadLetters(observations, dump)
+  checkLedger(observations, dump)
+  checkSuperseded(observations, dump)
+  checkElements(observations, dump)
+  checkFailures(observations, kept)
+  checkCasesEnd(observations, model, dump, kept)
 }
 
-function checkEvents(book: Book, dump: StoreDump): void {
+function checkEvents(observations: Observations, dump: StoreDump): void {
   const known = new Set(dump.events.map(({ id }) => id))
-  for (const { tenant, eventId } of book.acknowledgements) {
+  for (const { tenant, eventId } of observations.acknowledgements) {
     // The twin looks after its own.
     if (tenant !== TWIN && !known.has(eventId))
-      book.violate('N1', `acknowledged event ${short(eventId)} is gone`)
+      observations.violate('N1', `acknowledged event ${short(eventId)} is gone`)
   }
   const windows = new Map(SOURCES.map(({ name, dedup }) => [name, dedup.windowMs]))
   const byKey = new Map<string, number>()
@@ -153,21 +168,21 @@ function checkEvents(book: Book, dump: StoreDump): void {
     const before = byKey.get(name)
     const windowMs = windows.get(event.source) ?? Number.POSITIVE_INFINITY
     if (before !== undefined && event.receivedAt < before + windowMs) {
-      book.violate('N1', `two events of ${name} within the window`)
+      observations.violate('N1', `two events of ${name} within the window`)
     }
     byKey.set(name, event.receivedAt)
     if (isCopy(event)) continue
-    checkMatched(book, dump, event)
+    checkMatched(observations, dump, event)
   }
 }
 
 /** One item per route that matched it, whether at the door or later; what replays add is apart. */
-function checkMatched(book: Book, dump: StoreDump, event: StoredEvent): void {
+function checkMatched(observations: Observations, dump: StoreDump, event: StoredEvent): void {
   const all = dump.work.filter(({ eventId }) => eventId === event.id)
   const own = all.filter(({ kind, replayOf }) => kind === 'route' && replayOf === null)
   const consumers = new Set(own.map(({ consumer }) => consumer))
   if (new Set(own.map(({ consumer, element }) => `${consumer} ${element}`)).size !== own.length)
-    book.violate('N2', `event ${short(event.id)} is matched twice by a route`)
+    observations.violate('N2', `event ${short(event.id)} is matched twice by a route`)
   const triggers = new Set(
     all
       .filter(({ kind, replayOf }) => kind === 'trigger' && replayOf === null)
@@ -178,7 +193,8 @@ function checkMatched(book: Book, dump: StoreDump, event: StoredEvent): void {
       .filter(({ kind, replayOf }) => kind === 'delivery' && replayOf === null)
       .map(({ consumer }) => consumer),
   )
-  const made = delivered.size + consumers.size + triggers.size + (book.dispatched.get(event.id)?.length ?? 0)
+  const made =
+    delivered.size + consumers.size + triggers.size + (observations.dispatched.get(event.id)?.length ?? 0)
   const intake = all.filter(({ kind }) => kind === 'intake')
   // By an intake item of its own, or by that of the event that dispatched it.
   if (
@@ -187,31 +203,31 @@ function checkMatched(book: Book, dump: StoreDump, event: StoredEvent): void {
         replayOf === event.id && (kind === 'route' || kind === 'delivery' || state === 'done'),
     )
   ) {
-    if (made > event.matched) book.violate('N2', `event ${short(event.id)} forgets who matched it`)
+    if (made > event.matched) observations.violate('N2', `event ${short(event.id)} forgets who matched it`)
     return
   }
   const first = intake.filter(({ replayOf }) => replayOf !== event.id)
   const matches = first.filter(({ state }) => state === 'done').length
-  if (matches > 1) book.violate('N2', `event ${short(event.id)} is matched ${matches} times`)
+  if (matches > 1) observations.violate('N2', `event ${short(event.id)} is matched ${matches} times`)
   // What this system tells, and nobody wants, is not shown as unmatched.
   const least = isCanonicalSource(event.source) ? 1 : 0
   const expected =
     first.length > 0 && matches === 0 ? { made: 0, matched: 1 } : { made, matched: Math.max(least, made) }
   if (made !== expected.made || event.matched !== expected.matched) {
-    book.violate(
+    observations.violate(
       'N2',
       `event ${short(event.id)} has ${made} items and events of ${event.matched} that matched`,
     )
   }
 }
 
-function checkWork(book: Book, dump: StoreDump): void {
+function checkWork(observations: Observations, dump: StoreDump): void {
   const rows = new Map(dump.work.map((row) => [row.id, row]))
-  for (const { id, state } of book.works.values()) {
-    if (rows.get(id)?.state !== state) book.violate('N2', `work ${short(id)} is no longer ${state}`)
+  for (const { id, state } of observations.works.values()) {
+    if (rows.get(id)?.state !== state) observations.violate('N2', `work ${short(id)} is no longer ${state}`)
   }
   for (const row of dump.work) {
-    if (!book.works.has(row.id)) book.violate('N2', `work ${short(row.id)} came from nowhere`)
+    if (!observations.works.has(row.id)) observations.violate('N2', `work ${short(row.id)} came from nowhere`)
     // An emitted event and the end of the item that emitted it are one commit.
     const emits =
       row.consumer === 'route:pack' ? row.key : row.consumer === 'route:ship' ? `${row.key}#0` : null
@@ -219,16 +235,20 @@ function checkWork(book: Book, dump: StoreDump): void {
       const emitted = dump.events.filter(
         ({ source, dedupKey }) => source === row.consumer && dedupKey === emits,
       )
-      if (emitted.length !== 1) book.violate('N2', `work ${short(row.id)} emitted ${emitted.length} events`)
+      if (emitted.length !== 1)
+        observations.violate('N2', `work ${short(row.id)} emitted ${emitted.length} events`)
     }
-    if (isHeld(book, row)) book.counts.held += 1
+    if (isHeld(observations, row)) observations.counts.held += 1
     const batch = row.state === 'merged' && row.into !== null ? rows.get(row.into) : undefined
     if (row.state === 'merged' && (batch === undefined || FINAL_WORK.includes(batch.state)))
-      book.violate('N2', `work ${short(row.id)} is merged into a batch that is ${batch?.state ?? 'absent'}`)
+      observations.violate(
+        'N2',
+        `work ${short(row.id)} is merged into a batch that is ${batch?.state ?? 'absent'}`,
+      )
   }
 }
 
-function checkLetters(book: Book, dump: StoreDump): void {
+function checkDeadLetters(observations: Observations, dump: StoreDump): void {
   const works = new Map(dump.work.map((row) => [row.id, row]))
   const letters = new Map(dump.deadLetters.map((letter) => [letter.id, letter]))
   const events = new Map(dump.events.map((event) => [event.id, event]))
@@ -249,19 +269,21 @@ function checkLetters(book: Book, dump: StoreDump): void {
         : letter.state === 'resolved'
           ? state === 'done' || state === 'skipped'
           : letter.state === 'replaying' && isUnderWay(state)
-    if (!isRight) book.violate('N2', `dead letter ${short(letter.id)} is ${letter.state}, its work ${state}`)
+    if (!isRight)
+      observations.violate('N2', `dead letter ${short(letter.id)} is ${letter.state}, its work ${state}`)
   }
   // An item has one letter; a replay of its event makes another item.
   const left = new Map(kept)
   for (const row of dump.work) {
-    if (letterOf(row) === null && row.kind !== 'batch')
+    if (deadLetterOf(row) === null && row.kind !== 'batch')
       left.set(nameOf(row), (left.get(nameOf(row)) ?? 0) - 1)
   }
-  for (const [name, count] of left) if (count > 0) book.violate('N2', `${name} has a dead letter too many`)
+  for (const [name, count] of left)
+    if (count > 0) observations.violate('N2', `${name} has a dead letter too many`)
   for (const row of dump.work) {
     if (row.state !== 'dead') continue
-    const isKept = letterOf(row) === null ? kept.has(nameOf(row)) : letters.has(letterOf(row)!)
-    if (!isKept) book.violate('N2', `dead work ${short(row.id)} has no dead letter`)
+    const isKept = deadLetterOf(row) === null ? kept.has(nameOf(row)) : letters.has(deadLetterOf(row)!)
+    if (!isKept) observations.violate('N2', `dead work ${short(row.id)} has no dead letter`)
   }
 }
 
@@ -277,21 +299,24 @@ function isUnderWay(state: WorkRow['state'] | undefined): boolean {
 }
 
 /** Nobody is left to settle an entry whose item is over. */
-function checkLedger(book: Book, dump: StoreDump): void {
+function checkLedger(observations: Observations, dump: StoreDump): void {
   const works = new Map(dump.work.map((row) => [row.id, row]))
   for (const entry of dump.ledger) {
     const state = works.get(entry.work)?.state
-    const holder = book.works.get(entry.work)
+    const holder = observations.works.get(entry.work)
     const isPersons = holder !== undefined && (state === 'merged' || isLockKey(entry.key))
-    const isKept = isPersons && isWithPerson(book, holder, entry)
+    const isKept = isPersons && isWithOperator(observations, holder, entry)
     if (entry.state === 'reserved' && (state === undefined || SETTLED.has(state)) && !isKept) {
-      book.violate('N2', `ledger ${entry.key} is reserved, but its work is ${state ?? 'absent'}`)
+      observations.violate('N2', `ledger ${entry.key} is reserved, but its work is ${state ?? 'absent'}`)
     }
     if (isLockKey(entry.key)) continue
     if (isEffectKey(entry.key)) {
       // A function may go on after a call that had no effect; it may neither be done nor die over one in doubt.
       if (entry.state === 'unknown' && (state === 'done' || (state === 'dead' && !isHarmless(entry)))) {
-        book.violate('N4', `work ${short(entry.work)} is ${state}, but its effect ${entry.key} is unknown`)
+        observations.violate(
+          'N4',
+          `work ${short(entry.work)} is ${state}, but its effect ${entry.key} is unknown`,
+        )
       }
       // Whoever looks at a cancelled item is asked about one doubt after the other.
       const named = works.get(entry.work)?.key
@@ -299,14 +324,17 @@ function checkLedger(book: Book, dump: StoreDump): void {
         ({ key, state, work }) => key === named && state === 'unknown' && work === entry.work,
       )
       if (entry.state === 'unknown' && state === 'cancelled' && !isAsked) {
-        book.violate('N4', `work ${short(entry.work)} is cancelled, and nobody is asked about ${entry.key}`)
+        observations.violate(
+          'N4',
+          `work ${short(entry.work)} is cancelled, and nobody is asked about ${entry.key}`,
+        )
       }
       continue
     }
     // A secret that could not be made at the vendor was brought by a person.
     const isBrought = entry.consumer.startsWith('credential:') && entry.state !== 'reserved'
     if (state === 'done' && entry.state !== 'done' && !isBrought) {
-      book.violate('N4', `work ${short(entry.work)} is done, but its ledger entry is ${entry.state}`)
+      observations.violate('N4', `work ${short(entry.work)} is done, but its ledger entry is ${entry.state}`)
     }
   }
 }

@@ -3,54 +3,54 @@
 
 import { CANONICAL_SOURCE, isCanonical } from '../src/core/events/canonical/index.ts'
 import { failureId } from '../src/core/failures/failure/index.ts'
-import { letterOf } from '../src/core/queue/work/index.ts'
+import { deadLetterOf } from '../src/core/queue/work/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import { isCopy } from './check-dead-letters.ts'
 import { short } from './node.ts'
-import type { Book } from './run-observations.ts'
+import type { Observations } from './run-observations.ts'
 
 /** Of what is still there: retention takes failures with their events. */
-export function checkFailures(book: Book, dump: StoreDump): void {
+export function checkFailures(observations: Observations, dump: StoreDump): void {
   const failures = new Map(dump.failures.map((row) => [row.id, row]))
   const letters = new Map(dump.deadLetters.map((row) => [row.id, row]))
   const works = new Map(dump.work.map((row) => [row.id, row]))
   // Of an edited letter the failure is of the copy, and goes with that.
-  const gone = new Set([...book.gone.deadLetters.values()].map(({ failureId: one }) => one))
+  const gone = new Set([...observations.gone.deadLetters.values()].map(({ failureId: one }) => one))
   const causes = new Set(dump.escalations.map(({ cause }) => cause))
 
   for (const row of dump.work) {
-    const replayed = letterOf(row)
+    const replayed = deadLetterOf(row)
     const id = replayed === null ? failureId(row.id) : (letters.get(replayed)?.failureId ?? failureId(row.id))
     const failure = failures.get(id)
     const found = failure?.state ?? 'absent'
     const isOver = row.state === 'done' || row.state === 'skipped' || row.state === 'cancelled'
     if (isOver && replayed === null && failure !== undefined && failure.state !== 'resolved')
-      book.violate('FL3', `work ${short(row.id)} is ${row.state}, its failure ${found}`)
+      observations.violate('FL3', `work ${short(row.id)} is ${row.state}, its failure ${found}`)
     if (row.state === 'parked' && found !== 'escalated')
-      book.violate('FL3', `work ${short(row.id)} is parked, its failure ${found}`)
+      observations.violate('FL3', `work ${short(row.id)} is parked, its failure ${found}`)
     if (row.state === 'dead' && failure === undefined && !gone.has(id))
-      book.violate('FL3', `dead work ${short(row.id)} has no failure`)
+      observations.violate('FL3', `dead work ${short(row.id)} has no failure`)
   }
   for (const letter of dump.deadLetters) {
     // Retention takes the failure with the event, also where an edited letter has another by now.
-    if (book.gone.work.has(letter.workId)) continue
+    if (observations.gone.work.has(letter.workId)) continue
     const state = letter.failureId === null ? undefined : failures.get(letter.failureId)?.state
     const expected = letter.state === 'resolved' || letter.state === 'discarded' ? 'resolved' : 'escalated'
     if (state !== expected)
-      book.violate('FL3', `dead letter ${short(letter.id)} is ${letter.state}, its failure ${state}`)
+      observations.violate('FL3', `dead letter ${short(letter.id)} is ${letter.state}, its failure ${state}`)
   }
   for (const failure of dump.failures) {
     const state = works.get(failure.workId)?.state
     const isTried = state === 'ready' || state === 'leased' || state === 'waiting' || state === 'merged'
     if (failure.state === 'open' && !isTried)
-      book.violate('FL3', `failure ${short(failure.id)} is open, its work ${state}`)
+      observations.violate('FL3', `failure ${short(failure.id)} is open, its work ${state}`)
     if (failure.state === 'escalated' && (failure.cause === null || !causes.has(failure.cause)))
-      book.violate('ES2', `failure ${short(failure.id)} is escalated without an escalation`)
+      observations.violate('ES2', `failure ${short(failure.id)} is escalated without an escalation`)
   }
-  checkTold(book, dump)
+  checkTold(observations, dump)
 }
 
-function checkTold(book: Book, dump: StoreDump): void {
+function checkTold(observations: Observations, dump: StoreDump): void {
   const events = new Map(dump.events.map((event) => [event.id, event]))
   const told = dump.events.filter(({ source }) => source === CANONICAL_SOURCE)
   const seen = new Set<string>()
@@ -59,12 +59,12 @@ function checkTold(book: Book, dump: StoreDump): void {
     // A person who mends a letter of one that listens makes a copy, which tells nobody anything.
     if (isCopy(event)) continue
     const name = `${event.tenant} ${event.dedupKey}`
-    if (seen.has(name)) book.violate('ES4', `${event.dedupKey} was told twice`)
+    if (seen.has(name)) observations.violate('ES4', `${event.dedupKey} was told twice`)
     seen.add(name)
     const cause = event.causationId === null ? undefined : events.get(event.causationId)
     // A rotation begins with an event of its own, and tells how it ended.
     if (cause !== undefined && isCanonical(cause) && cause.subject !== 'integration.credential.rotating')
-      book.violate('FL9', `event ${short(event.id)} tells of work that tells`)
+      observations.violate('FL9', `event ${short(event.id)} tells of work that tells`)
     const { failureId: id } = JSON.parse(event.data) as { failureId?: string }
     if (id !== undefined) about.set(id, [...(about.get(id) ?? []), event.subject])
   }
@@ -74,9 +74,9 @@ function checkTold(book: Book, dump: StoreDump): void {
     const subjects = about.get(failure.id) ?? []
     const resolved = subjects.filter((subject) => subject === 'integration.failure.resolved').length
     if (!subjects.includes('integration.failed'))
-      book.violate('FL3', `nobody was told of failure ${short(failure.id)}`)
+      observations.violate('FL3', `nobody was told of failure ${short(failure.id)}`)
     if (resolved !== (failure.state === 'resolved' ? 1 : 0))
-      book.violate(
+      observations.violate(
         'FL3',
         `failure ${short(failure.id)} is ${failure.state}, told as resolved ${resolved} times`,
       )
@@ -84,6 +84,6 @@ function checkTold(book: Book, dump: StoreDump): void {
   for (const { id, tenant, isAnnounced } of dump.escalations) {
     const isTold = seen.has(`${tenant} integration.escalation.raised:${id}`)
     if (isTold && !isAnnounced)
-      book.violate('ES4', `escalation ${short(id)} is announced and does not say so`)
+      observations.violate('ES4', `escalation ${short(id)} is announced and does not say so`)
   }
 }

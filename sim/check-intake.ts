@@ -9,7 +9,7 @@ import { DEFAULT_TENANT, type EventId, type WorkId } from '../src/core/foundatio
 import type { Commit, Write } from '../src/ports/store.ts'
 import type { Data } from './data.ts'
 import { short } from './node.ts'
-import { addTo, type Book } from './run-observations.ts'
+import { addTo, type Observations } from './run-observations.ts'
 import { dispatchOf, isEffectKey, parsePayload } from './scenario.ts'
 
 type Appended = Extract<Write, { w: 'event.append' }>['event']
@@ -22,7 +22,13 @@ export interface IntakeChecks {
   keyed(entry: NewLedgerEntry): void
 }
 
-export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly data: Data }): IntakeChecks {
+export function makeIntakeChecks({
+  observations,
+  data,
+}: {
+  readonly observations: Observations
+  readonly data: Data
+}): IntakeChecks {
   /** Who gets work of the event by this commit, and whether that is what one of the bundles in force says. */
   const isMatched = (commit: Commit, event: Pick<Appended, 'id' | 'subject' | 'data'>): number | null => {
     const given = consumersOf(commit, event.id)
@@ -34,7 +40,7 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
         .join()
     const payload = parsePayload(event.data)
     // Other tenants have no routes.
-    const bundles = commit.tenant === DEFAULT_TENANT ? book.bundles : [[]]
+    const bundles = commit.tenant === DEFAULT_TENANT ? observations.bundles : [[]]
     const isRight = bundles.some((routes) => {
       const wanted = routes
         .filter((route) => route.wants(event.subject, payload))
@@ -48,7 +54,7 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
   /** One item for each trigger that wants it; whoever is asked for by name has its own. */
   const checkTriggers = (commit: Commit, event: Pick<Appended, 'id' | 'subject'>) => {
     const isAsked = /^workflow\.[^.]+\.requested$/.test(event.subject)
-    const cases = commit.tenant === DEFAULT_TENANT ? book.cases : null
+    const cases = commit.tenant === DEFAULT_TENANT ? observations.cases : null
     const wanted = isAsked ? null : [...(cases?.wanting(event.subject) ?? [])].sort().join()
     const given = triggersOf(commit, event.id).join()
     if (wanted !== null && given !== wanted)
@@ -59,18 +65,19 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
     dispatchOf(event.source, kindOf(event), parsePayload(event.data))
 
   const complain = (event: Pick<Appended, 'id' | 'subject'>, what: string) =>
-    book.violate('N2', `event ${short(event.id)} ${event.subject} ${what}`)
+    observations.violate('N2', `event ${short(event.id)} ${event.subject} ${what}`)
 
   /** It is kept unmatched: by a source that may be paused, or dead at once because nothing can be made of it. */
   const keptAside = (commit: Commit, event: Appended, item: WorkId) => {
     if (event.matched !== 1) complain(event, 'waits, and does not count its intake')
     const isDead = commit.writes.some((write) => write.w === 'work.settle' && write.work === item)
     if (!isDead) {
-      book.counts.kept += 1
-      if (!book.everPaused.has(event.source)) complain(event, 'is kept, and nobody has paused its source')
+      observations.counts.kept += 1
+      if (!observations.everPaused.has(event.source))
+        complain(event, 'is kept, and nobody has paused its source')
       return
     }
-    book.counts.quarantined += 1
+    observations.counts.quarantined += 1
     const isHubs = event.source === 'hub' && !((dispatchedOf(event)?.length ?? 0) > 0)
     const isDue = isHubs || isUnread(event)
     if (!isDue) complain(event, 'is quarantined for nothing')
@@ -80,16 +87,16 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
 
   const noteDispatched = (event: Appended) => {
     const parent = event.causationId as EventId
-    book.counts.dispatched += 1
-    const before = book.dispatched.get(parent) ?? []
+    observations.counts.dispatched += 1
+    const before = observations.dispatched.get(parent) ?? []
     if (before.includes(event.subject)) complain(event, 'is dispatched a second time')
-    addTo(book.dispatched, parent, event.subject)
+    addTo(observations.dispatched, parent, event.subject)
   }
 
   /** All that the rules say is there, and no more than they could have said. */
   const checkDispatched = (event: Appended) => {
     const wanted = dispatchedOf(event)
-    const given = book.dispatched.get(event.id) ?? []
+    const given = observations.dispatched.get(event.id) ?? []
     if (wanted === null) complain(event, 'is matched although a rule of its dispatch fails')
     else if ([...wanted].sort().join() !== [...given].sort().join())
       complain(event, `dispatches ${given.join() || 'nothing'}, not ${wanted.join() || 'nothing'}`)
@@ -98,10 +105,11 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
   /** A copy that was edited for one route is nothing to the others, who had the original. */
   const checkCopy = ({ id, dedupKey }: StoredEvent) => {
     if (!dedupKey.startsWith('edit:')) return
-    const isIntakes = [...book.works.values()].some(
+    const isIntakes = [...observations.works.values()].some(
       ({ kind, eventId, replayOf }) => kind === 'intake' && eventId === id && replayOf?.startsWith('dlq_'),
     )
-    if (!isIntakes) book.violate('IN21', `${short(id)} is a copy for one route, and is matched by all`)
+    if (!isIntakes)
+      observations.violate('IN21', `${short(id)} is a copy for one route, and is matched by all`)
   }
 
   return {
@@ -140,10 +148,10 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
     ended(commit) {
       for (const write of commit.writes) {
         if (write.w !== 'work.settle' || write.to !== 'done') continue
-        const item = book.works.get(write.work)
+        const item = observations.works.get(write.work)
         const event = item?.kind === 'intake' ? data.event(commit.tenant, item.eventId) : null
         if (event === null) continue
-        book.counts.matchedLater += 1
+        observations.counts.matchedLater += 1
         if (item?.replayOf === event.id) checkCopy(event)
         // What is read of it after all is an event of its own.
         const isRight = isUnread(event)
@@ -157,17 +165,17 @@ export function makeIntakeChecks({ book, data }: { readonly book: Book; readonly
 
     /** The same event gives the same key for ever, whoever replays it. */
     keyed(entry) {
-      const item = book.works.get(entry.work)
+      const item = observations.works.get(entry.work)
       // A letter has its own word about the key, which an edit of the payload does not change.
       if (isLockKey(entry.key) || item?.kind === 'batch' || item?.kind === 'rotation') return
       if (isEffectKey(entry.key) || item === undefined || item.replayOf?.startsWith('dlq_')) return
       // A step is of its firing, an event may begin many.
       const whose = item.instance === null ? (item.element ?? '') : `${item.instance} ${item.step}`
       const name = `${item.eventId} ${item.consumer} ${whose}`
-      const before = book.keys.get(name)
+      const before = observations.keys.get(name)
       if (before !== undefined && before !== entry.key)
-        book.violate('IN20', `${item.consumer} works on one event under ${before} and ${entry.key}`)
-      book.keys.set(name, entry.key)
+        observations.violate('IN20', `${item.consumer} works on one event under ${before} and ${entry.key}`)
+      observations.keys.set(name, entry.key)
     },
   }
 }

@@ -9,7 +9,7 @@ import type { WorkRow } from '../src/core/queue/work/index.ts'
 import type { Commit, StoreDump } from '../src/ports/store.ts'
 import type { Data } from './data.ts'
 import { short } from './node.ts'
-import type { Book } from './run-observations.ts'
+import type { Observations } from './run-observations.ts'
 import { parsePayload, routeOf } from './scenario.ts'
 
 export interface LaneChecks {
@@ -19,7 +19,13 @@ export interface LaneChecks {
   started(work: WorkId, isFirst: boolean): void
 }
 
-export function makeLaneChecks({ book, data }: { readonly book: Book; readonly data: Data }): LaneChecks {
+export function makeLaneChecks({
+  observations,
+  data,
+}: {
+  readonly observations: Observations
+  readonly data: Data
+}): LaneChecks {
   /** Items by lane, in no order. */
   const lanes = new Map<string, Set<WorkId>>()
   /** Items that a person let go, so that they may run beside their lane. */
@@ -27,7 +33,8 @@ export function makeLaneChecks({ book, data }: { readonly book: Book; readonly d
   /** The version of what was done last, by lane. */
   const versions = new Map<string, number>()
 
-  const rowOf = (id: WorkId): WorkRow | null => data.work(book.works.get(id)?.tenant ?? DEFAULT_TENANT, id)
+  const rowOf = (id: WorkId): WorkRow | null =>
+    data.work(observations.works.get(id)?.tenant ?? DEFAULT_TENANT, id)
 
   const nameOf = ({ tenant, consumer, lane }: Pick<WorkRow, 'tenant' | 'consumer' | 'lane'>): string =>
     `${consumer} ${lane} ${tenant}`
@@ -38,11 +45,12 @@ export function makeLaneChecks({ book, data }: { readonly book: Book; readonly d
       const row = rowOf(id)
       if (row === null) continue
       if (row.hasPlace) places += 1
-      if (book.works.get(id)?.state === 'waiting' && row.state === 'ready') book.counts.promoted += 1
-      if (book.works.has(id)) book.works.set(id, row)
+      if (observations.works.get(id)?.state === 'waiting' && row.state === 'ready')
+        observations.counts.promoted += 1
+      if (observations.works.has(id)) observations.works.set(id, row)
     }
-    const width = widthOf(book, name)
-    if (places > width) book.violate('N7', `lane ${name} has ${places} places taken`)
+    const width = widthOf(observations, name)
+    if (places > width) observations.violate('N7', `lane ${name} has ${places} places taken`)
   }
 
   const amountOf = (row: WorkRow): number | null => {
@@ -53,12 +61,12 @@ export function makeLaneChecks({ book, data }: { readonly book: Book; readonly d
   const checkPointer = (id: WorkId, pointer: string | null) => {
     const row = rowOf(id)
     const survivor = pointer === null ? null : rowOf(pointer as WorkId)
-    book.counts.superseded += 1
+    observations.counts.superseded += 1
     if (row === null) return
     if (survivor === null || survivor.lane !== row.lane || survivor.consumer !== row.consumer)
-      book.violate('N2', `work ${short(id)} gives way to nobody of its lane`)
+      observations.violate('N2', `work ${short(id)} gives way to nobody of its lane`)
     else if (survivor.createdAt < row.createdAt)
-      book.violate('N2', `work ${short(id)} gives way to an older one`)
+      observations.violate('N2', `work ${short(id)} gives way to an older one`)
   }
 
   return {
@@ -77,7 +85,7 @@ export function makeLaneChecks({ book, data }: { readonly book: Book; readonly d
           touched.add(name)
           if (write.w !== 'work.settle' || row.state !== write.to) continue
           if (write.note.lastError === 'SUPERSEDED') checkPointer(row.id, write.note.effectRef)
-          if (write.note.lastError === 'STALE') book.counts.stale += 1
+          if (write.note.lastError === 'STALE') observations.counts.stale += 1
           const amount = write.to === 'done' ? amountOf(row) : null
           if (amount !== null) versions.set(name, amount)
         }
@@ -90,25 +98,31 @@ export function makeLaneChecks({ book, data }: { readonly book: Book; readonly d
       if (row === null || row.lane === null) return
       const name = nameOf(row)
       const { order, concurrency } = turnsOf(row)
-      if (!row.hasPlace && !left.has(id)) book.violate('N7', `work ${short(id)} runs without a place`)
+      if (!row.hasPlace && !left.has(id)) observations.violate('N7', `work ${short(id)} runs without a place`)
       for (const other of lanes.get(name) ?? []) {
         const before = other === id ? null : rowOf(other)
         if (before === null) continue
         const isBefore = before.createdAt < row.createdAt && row.replayOf === null && !row.isFrozen
         const isHeldUp = order !== undefined && order.onBlocked === undefined && isBefore && row.hasPlace
         if (isHeldUp && isStuck(before) && !left.has(other))
-          book.violate('N7', `work ${short(id)} starts although ${short(other)} is ${before.state} before it`)
+          observations.violate(
+            'N7',
+            `work ${short(id)} starts although ${short(other)} is ${before.state} before it`,
+          )
         else if (concurrency === undefined && before.hasPlace && row.hasPlace)
-          book.violate('N7', `work ${short(id)} starts while ${short(other)} is ${before.state} in its lane`)
+          observations.violate(
+            'N7',
+            `work ${short(id)} starts while ${short(other)} is ${before.state} in its lane`,
+          )
         else if (isBefore && isFirst && before.state === 'waiting' && row.hasPlace)
-          book.violate('N7', `work ${short(id)} overtakes ${short(other)}`)
+          observations.violate('N7', `work ${short(id)} overtakes ${short(other)}`)
       }
       if (order?.stale !== 'skip' || !isFirst || row.generation > 1) return
       const [amount, done] = [amountOf(row), versions.get(name)]
       // Whoever died with a reserve in its hands may have called.
-      if ((book.lost.get(id) ?? 0) > 0) return
+      if ((observations.lost.get(id) ?? 0) > 0) return
       if (amount !== null && done !== undefined && amount < done && row.attempts === 0)
-        book.violate('N7', `work ${short(id)} runs with version ${amount}, its lane is at ${done}`)
+        observations.violate('N7', `work ${short(id)} runs with version ${amount}, its lane is at ${done}`)
     },
   }
 }
@@ -120,11 +134,11 @@ function turnsOf({ consumer }: WorkRow): Pick<RouteDocument, 'order' | 'concurre
 }
 
 /** How many may have a place at once. Versions of a workflow say the same of it. */
-function widthOf(book: Book, name: string): number {
+function widthOf(observations: Observations, name: string): number {
   const [consumer = '', lane = ''] = name.split(' ', 2)
   if (consumer.startsWith('route:')) return routeOf(consumer).document.concurrency?.limit ?? 1
   if (lane !== 'slot') return 1
-  const workflow = book.cases?.documents(0).find((one) => `workflow:${one.name}` === consumer)
+  const workflow = observations.cases?.documents(0).find((one) => `workflow:${one.name}` === consumer)
   return workflow?.maxConcurrent ?? 1
 }
 
@@ -134,19 +148,19 @@ function isStuck({ state }: WorkRow): boolean {
 }
 
 /** Nobody of those that gave way is forgotten: each leads to one that did not. */
-export function checkSuperseded(book: Book, { work }: Pick<StoreDump, 'work'>): void {
+export function checkSuperseded(observations: Observations, { work }: Pick<StoreDump, 'work'>): void {
   const rows = new Map<string, WorkRow>(work.map((row) => [row.id, row]))
   for (const row of work) {
     let end: WorkRow | undefined = row
     for (let steps = 0; end?.lastError === 'SUPERSEDED' && steps <= work.length; steps += 1)
       end = rows.get(end.effectRef ?? '')
     if (end === undefined || end.lastError === 'SUPERSEDED')
-      book.violate('N2', `work ${short(row.id)} gave way, and nobody stands for it`)
+      observations.violate('N2', `work ${short(row.id)} gave way, and nobody stands for it`)
   }
 }
 
 /** One item per element of a list of two, or the one that stands for it. */
-export function checkElements(book: Book, { work }: Pick<StoreDump, 'work'>): void {
+export function checkElements(observations: Observations, { work }: Pick<StoreDump, 'work'>): void {
   const byEvent = new Map<string, number[]>()
   for (const row of work) {
     if (row.consumer !== 'route:parts' || row.replayOf !== null) continue
@@ -155,13 +169,14 @@ export function checkElements(book: Book, { work }: Pick<StoreDump, 'work'>): vo
     byEvent.set(row.eventId, [...(byEvent.get(row.eventId) ?? []), row.element ?? -1])
   }
   for (const [event, elements] of byEvent)
-    if (elements.sort().join() !== '0,1') book.violate('N2', `${event} has items of ${elements.join()}`)
+    if (elements.sort().join() !== '0,1')
+      observations.violate('N2', `${event} has items of ${elements.join()}`)
 }
 
 /** Waits behind one that holds its lane up, which a person has to mend. */
-export function waitsBehindHolder(book: Book, row: WorkRow): boolean {
+export function waitsBehindHolder(observations: Observations, row: WorkRow): boolean {
   if (row.state !== 'waiting') return false
-  for (const other of book.works.values()) {
+  for (const other of observations.works.values()) {
     const isSame = other.tenant === row.tenant && other.consumer === row.consumer && other.lane === row.lane
     if (isSame && other.hasPlace && isStuck(other)) return true
   }

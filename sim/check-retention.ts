@@ -2,7 +2,7 @@
 // checks at the end see a store in which nothing is missing.
 
 import {
-  CLOSED_LETTERS,
+  CLOSED_DEAD_LETTERS,
   FINAL_WORK,
   OPEN_ENTRIES,
   type Pruned,
@@ -13,18 +13,18 @@ import { isCopy } from './check-dead-letters.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data, Prunable } from './data.ts'
 import { short } from './node.ts'
-import type { Book } from './run-observations.ts'
+import type { Observations } from './run-observations.ts'
 import { SOURCES } from './scenario.ts'
 import { TWIN } from './twin-tenant.ts'
 
 const WINDOWS = new Map(SOURCES.map(({ name, dedup }) => [name, dedup.windowMs]))
 
 export function makeRetentionChecks({
-  book,
+  observations,
   data,
   time,
 }: {
-  readonly book: Book
+  readonly observations: Observations
   readonly data: Data
   readonly time: VirtualTime
 }): { pruning(request: PruneRequest, prune: () => Pruned): Pruned } {
@@ -36,7 +36,7 @@ export function makeRetentionChecks({
       } finally {
         // Also when it failed: what it answers says nothing of what it did.
         const after = data.prunable()
-        if (!isSame(before, after)) checkGone(book, before, after, request, time.now())
+        if (!isSame(before, after)) checkGone(observations, before, after, request, time.now())
       }
     },
   }
@@ -49,59 +49,67 @@ function isSame(before: Prunable, after: Prunable): boolean {
   )
 }
 
-function checkGone(book: Book, before: Prunable, after: Prunable, request: PruneRequest, now: number): void {
+function checkGone(
+  observations: Observations,
+  before: Prunable,
+  after: Prunable,
+  request: PruneRequest,
+  now: number,
+): void {
   const left = new Set<string>([...after.events, ...after.work, ...after.deadLetters].map(({ id }) => id))
   const events = before.events.filter(({ id }) => !left.has(id))
   const work = before.work.filter(({ id }) => !left.has(id))
   const letters = before.deadLetters.filter(({ id }) => !left.has(id))
   const gone = new Set<string>(events.map(({ id }) => id))
-  book.counts.pruned += events.length
+  observations.counts.pruned += events.length
 
   const untold = new Set<string | null>(before.outbox.map(({ event }) => event))
 
   for (const { id, source, causationId, dedupKey, receivedAt } of events) {
-    if (untold.has(id)) book.violate('N13', `event ${short(id)} goes before it was told`)
+    if (untold.has(id)) observations.violate('N13', `event ${short(id)} goes before it was told`)
     if (source.startsWith('source:') && causationId !== null && left.has(causationId))
-      book.violate('N2', `event ${short(id)} goes before the one that it was made of`)
-    if (receivedAt + request.otherwiseMs > now) book.violate('N2', `event ${short(id)} goes before its time`)
+      observations.violate('N2', `event ${short(id)} goes before the one that it was made of`)
+    if (receivedAt + request.otherwiseMs > now)
+      observations.violate('N2', `event ${short(id)} goes before its time`)
     const isLast = !before.events.some(
       (other) => other.source === source && other.dedupKey === dedupKey && other.receivedAt > receivedAt,
     )
     // A copy that a person made has a key of its own, and no sender can repeat it.
     if (isLast && !isCopy({ dedupKey }) && receivedAt + (WINDOWS.get(source) ?? 0) > now) {
-      book.violate('N1', `event ${short(id)} goes while its dedup window is open`)
+      observations.violate('N1', `event ${short(id)} goes while its dedup window is open`)
     }
   }
   // Whatever hung on the event, gone or not, must have been over.
   for (const { id, eventId, state } of before.work) {
     if (!gone.has(eventId)) continue
     if (!FINAL_WORK.includes(state))
-      book.violate('N2', `retention takes work ${short(id)}, which is ${state}`)
-    if (left.has(id)) book.violate('N2', `work ${short(id)} is left without its event`)
+      observations.violate('N2', `retention takes work ${short(id)}, which is ${state}`)
+    if (left.has(id)) observations.violate('N2', `work ${short(id)} is left without its event`)
     const open = before.ledger.find((entry) => entry.work === id && OPEN_ENTRIES.includes(entry.state))
     if (open !== undefined)
-      book.violate('N2', `retention takes work ${short(id)} of ${open.key}: ${open.state}`)
+      observations.violate('N2', `retention takes work ${short(id)} of ${open.key}: ${open.state}`)
   }
   for (const { id, eventId, state } of before.deadLetters) {
     if (!gone.has(eventId)) continue
-    if (!CLOSED_LETTERS.includes(state)) {
-      book.violate('N2', `retention takes dead letter ${short(id)}, which is ${state}`)
+    if (!CLOSED_DEAD_LETTERS.includes(state)) {
+      observations.violate('N2', `retention takes dead letter ${short(id)}, which is ${state}`)
     }
-    if (left.has(id)) book.violate('N2', `dead letter ${short(id)} is left without its event`)
+    if (left.has(id)) observations.violate('N2', `dead letter ${short(id)} is left without its event`)
   }
   for (const { id, eventId } of [...work, ...letters]) {
-    if (!gone.has(eventId)) book.violate('N2', `retention takes ${short(id)} and leaves its event`)
+    if (!gone.has(eventId)) observations.violate('N2', `retention takes ${short(id)} and leaves its event`)
   }
-  if (after.ledger.length !== before.ledger.length) book.violate('N2', 'retention takes from the ledger')
-  if (after.records.length !== before.records.length) book.violate('N2', 'retention takes records')
+  if (after.ledger.length !== before.ledger.length)
+    observations.violate('N2', 'retention takes from the ledger')
+  if (after.records.length !== before.records.length) observations.violate('N2', 'retention takes records')
 
-  for (const event of events) book.gone.events.set(event.id, event)
-  for (const row of work) book.gone.work.set(row.id, row)
-  for (const letter of letters) book.gone.deadLetters.set(letter.id, letter)
+  for (const event of events) observations.gone.events.set(event.id, event)
+  for (const row of work) observations.gone.work.set(row.id, row)
+  for (const letter of letters) observations.gone.deadLetters.set(letter.id, letter)
 }
 
 /** As if nothing had gone. */
-export function withGone({ gone }: Book, dump: StoreDump): StoreDump {
+export function withGone({ gone }: Observations, dump: StoreDump): StoreDump {
   const events = [...gone.events.values()].filter(({ tenant }) => tenant !== TWIN)
   return {
     ...dump,

@@ -5,7 +5,7 @@ import type { WorkRow } from '../src/core/queue/work/index.ts'
 import type { Commit } from '../src/ports/store.ts'
 import type { Outcome } from './data.ts'
 import { type Life, short } from './node.ts'
-import type { Book } from './run-observations.ts'
+import type { Observations } from './run-observations.ts'
 import { CLOCKWORK } from './scenario.ts'
 
 export interface RoleChecks {
@@ -15,18 +15,19 @@ export interface RoleChecks {
   pruned(life: Life): void
 }
 
-export function makeRoleChecks({ book }: { readonly book: Book }): RoleChecks {
+export function makeRoleChecks({ observations }: { readonly observations: Observations }): RoleChecks {
   const roleOf = ({ kind }: Pick<WorkRow, 'kind'>): Role => (kind === 'delivery' ? 'deliver' : 'work')
 
   const held = (life: Life, work: Pick<WorkRow, 'id' | 'kind'>, how: string) => {
     if (!life.roles.has(roleOf(work)))
-      book.violate(
+      observations.violate(
         'ND6',
         `${life.name} ${how} ${work.kind} ${short(work.id)} without the role ${roleOf(work)}`,
       )
   }
   const timed = (life: Life, what: string) => {
-    if (!life.roles.has('schedule')) book.violate('ND7', `${life.name} ${what} without the role schedule`)
+    if (!life.roles.has('schedule'))
+      observations.violate('ND7', `${life.name} ${what} without the role schedule`)
   }
 
   return {

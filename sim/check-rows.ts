@@ -15,13 +15,13 @@ import { WORK_STEPS, type WorkRow, type WorkState } from '../src/core/queue/work
 import { FINAL_WORK } from '../src/core/store/retention/index.ts'
 import type { ClaimRequest, Commit, Write } from '../src/ports/store.ts'
 import { StoreError } from '../src/ports/store.ts'
-import { isCopy, makeLetterChecks } from './check-dead-letters.ts'
+import { isCopy, makeDeadLetterChecks } from './check-dead-letters.ts'
 import { makeIntakeChecks } from './check-intake.ts'
 import type { LaneChecks } from './check-lanes.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data, Outcome } from './data.ts'
 import { type Life, short } from './node.ts'
-import { addTo, type Book } from './run-observations.ts'
+import { addTo, type Observations } from './run-observations.ts'
 import { isEffectKey } from './scenario.ts'
 import type { Vendor } from './vendor.ts'
 
@@ -45,7 +45,7 @@ const TURNS: ReadonlySet<WorkState> = new Set<WorkState>(['ready', 'waiting'])
 const isOver = (state: WorkState | undefined) => state === 'dead' || state === 'cancelled'
 
 export function makeRowChecks(deps: {
-  readonly book: Book
+  readonly observations: Observations
   readonly data: Data
   readonly time: VirtualTime
   readonly lanes: LaneChecks
@@ -53,11 +53,11 @@ export function makeRowChecks(deps: {
   /** Whether the firing of a step had failed before this group, so that its item had not begun. */
   hasFailed(step: WorkRow): boolean
 }): RowChecks {
-  const { book, data, time } = deps
-  const { works, entries } = book
+  const { observations, data, time } = deps
+  const { works, entries } = observations
   /** When the dedup keys that were seen may come again. */
   const windows = new Map<string, number>()
-  const letters = makeLetterChecks(deps)
+  const letters = makeDeadLetterChecks(deps)
   const intake = makeIntakeChecks(deps)
   const newestOf = new Map<NodeId, Incarnation>()
 
@@ -67,7 +67,8 @@ export function makeRowChecks(deps: {
   }
 
   const stepWork = (id: WorkId, from: WorkState | 'absent', to: WorkState) => {
-    if (!WORK_STEPS[from].includes(to)) book.violate('N5', `work ${short(id)} goes from ${from} to ${to}`)
+    if (!WORK_STEPS[from].includes(to))
+      observations.violate('N5', `work ${short(id)} goes from ${from} to ${to}`)
   }
 
   const added = (
@@ -76,9 +77,9 @@ export function makeRowChecks(deps: {
     states: Map<WorkId, WorkState>,
   ) => {
     const { id } = write.work
-    if (works.has(id)) book.violate('N5', `work ${short(id)} is added twice`)
+    if (works.has(id)) observations.violate('N5', `work ${short(id)} is added twice`)
     states.set(id, isLeased ? 'leased' : 'ready')
-    if (write.work.replayOf !== null) book.counts.replays += 1
+    if (write.work.replayOf !== null) observations.counts.replays += 1
   }
 
   const moved = (life: Life, commit: Commit, write: WorkWrite, states: Map<WorkId, WorkState>) => {
@@ -93,7 +94,7 @@ export function makeRowChecks(deps: {
     const isPersons = from === 'parked'
     if (from === 'leased' && !isDropped(commit, before)) checkHolder(life, commit, before)
     if (!isPersons && write.counters.attempts < before.attempts) {
-      book.violate(
+      observations.violate(
         'N6',
         `work ${short(id)} forgets attempts: ${before.attempts} to ${write.counters.attempts}`,
       )
@@ -101,19 +102,19 @@ export function makeRowChecks(deps: {
     // An operator who puts a job back begins the count again; nothing else changes it in a commit.
     const isPutBack = from === 'ready' && to === 'ready' && write.counters.losses === 0
     if (!isPersons && !isPutBack && write.counters.losses !== before.losses) {
-      book.violate('N5', `work ${short(id)} changes its losses in a commit`)
+      observations.violate('N5', `work ${short(id)} changes its losses in a commit`)
     }
-    if (isPersons && to === 'ready') book.calls.delete(id)
+    if (isPersons && to === 'ready') observations.calls.delete(id)
     if (to === 'ready' && !isPersons) checkRetry(before)
-    if (to === 'parked') book.counts.parked += 1
+    if (to === 'parked') observations.counts.parked += 1
     if (!isPersons && to !== 'done' && write.note.key !== null && isEffectKey(write.note.key)) {
-      book.counts.functionStops += 1
+      observations.counts.functionStops += 1
     }
-    if (to === 'skipped') book.counts.skipped += 1
-    if (to === 'dead') book.counts.deadLetters += 1
-    if (to === 'dead' && write.note.class === 'poison') book.counts.poisoned += 1
-    if (to === 'cancelled') book.counts.cancelled += 1
-    if (isPersons) book.counts.resolved += 1
+    if (to === 'skipped') observations.counts.skipped += 1
+    if (to === 'dead') observations.counts.deadLetters += 1
+    if (to === 'dead' && write.note.class === 'poison') observations.counts.poisoned += 1
+    if (to === 'cancelled') observations.counts.cancelled += 1
+    if (isPersons) observations.counts.resolved += 1
   }
 
   /** What its instance does not wait for any more is over with the change of that, whoever holds it. */
@@ -129,21 +130,21 @@ export function makeRowChecks(deps: {
   const checkHolder = (life: Life, commit: Commit, before: WorkRow) => {
     const owner = before.owner
     if (owner === null || !life.owners.has(owner)) {
-      book.violate('N5', `${life.name} moves work ${short(before.id)} that another life holds`)
+      observations.violate('N5', `${life.name} moves work ${short(before.id)} that another life holds`)
       return
     }
     if (data.incarnation(owner).fenced) {
-      book.violate('N5', `${life.name} moves work ${short(before.id)} although it is fenced`)
+      observations.violate('N5', `${life.name} moves work ${short(before.id)} although it is fenced`)
     }
     for (const guard of commit.guards) {
       if (guard.g === 'lease' && guard.work === before.id && guard.epoch !== before.epoch) {
-        book.violate('N5', `${life.name} moves work ${short(before.id)} by a stale epoch`)
+        observations.violate('N5', `${life.name} moves work ${short(before.id)} by a stale epoch`)
       }
     }
   }
 
   const checkRetry = (before: WorkRow) => {
-    const last = book.calls.get(before.id)?.at(-1)
+    const last = observations.calls.get(before.id)?.at(-1)
     // A function may make something else of a refusal.
     if (last === undefined || isEffectKey(last.key)) return
     if (last.outcome?.kind !== 'response') return
@@ -154,7 +155,7 @@ export function makeRowChecks(deps: {
     // Only what this very hold of the item was told: after a crash nobody knows it any more.
     if (entry?.work !== before.id || entry.epoch !== before.epoch) return
     if (last.life.owners.has(before.owner!) && REFUSALS.has(last.outcome.status)) {
-      book.violate('N6', `work ${short(before.id)} is tried again after ${last.outcome.status}`)
+      observations.violate('N6', `work ${short(before.id)} is tried again after ${last.outcome.status}`)
     }
   }
 
@@ -166,8 +167,8 @@ export function makeRowChecks(deps: {
     // A deliberate repetition is a row of its own.
     const isRepetition = write.w !== 'ledger.settle' && (write.entry.generation ?? 1) > generationOf(key)
     if (isRepetition && from !== 'done')
-      book.violate('N3', `ledger ${key} is repeated while the one before is ${from}`)
-    if (isRepetition) book.counts.generations += 1
+      observations.violate('N3', `ledger ${key} is repeated while the one before is ${from}`)
+    if (isRepetition) observations.counts.generations += 1
     // Who died with a lock takes it again, and anybody that of one who is over: it stands for no effect that could be in doubt.
     const isKept =
       isLockKey(key) &&
@@ -175,18 +176,18 @@ export function makeRowChecks(deps: {
       from === 'reserved' &&
       (entries.get(key)?.work === write.entry.work || isEnded(entries.get(key)?.work))
     if (!isRepetition && !isKept && !LEDGER_STEPS[from].includes(to))
-      book.violate('N5', `ledger ${key} goes from ${from} to ${to}`)
+      observations.violate('N5', `ledger ${key} goes from ${from} to ${to}`)
     states.set(key, { state: to })
     if (write.w === 'ledger.reserve') {
       const row = works.get(write.entry.work)
       const isHeld = row?.state === 'leased' && row.epoch === write.entry.epoch && life.owners.has(row.owner!)
-      if (!isHeld) book.violate('N5', `${life.name} reserves ${key} for work that it does not hold`)
+      if (!isHeld) observations.violate('N5', `${life.name} reserves ${key} for work that it does not hold`)
       const { work, epoch, eventId, consumer } = write.entry
       const sendBy = time.now() + write.sendWithinMs
-      addTo(book.reserves, key, { life, work, epoch, eventId, consumer, at: time.now(), sendBy })
+      addTo(observations.reserves, key, { life, work, epoch, eventId, consumer, at: time.now(), sendBy })
     }
     if (write.w !== 'ledger.settle') return
-    if (to === 'released') addTo(book.releases, key, { at: time.now(), proof: write.proof })
+    if (to === 'released') addTo(observations.releases, key, { at: time.now(), proof: write.proof })
     if (to === 'done') checkDone(key, write.proof)
   }
 
@@ -194,16 +195,16 @@ export function makeRowChecks(deps: {
 
   const checkDone = (key: string, proof: string) => {
     const isProved = [key, ...batchesOf(key)].some((one) => isProvedBy(one, proof))
-    if (!isProved) book.violate('N4', `ledger ${key} is done (${proof}) without proof`)
+    if (!isProved) observations.violate('N4', `ledger ${key} is done (${proof}) without proof`)
     // That a call is there says nothing of one whom the vendor refused within it.
     const sent = keyOfGeneration(key, generationOf(key))
-    if (proof !== 'person' && book.shared.has(sent) && !deps.vendor().has(sent))
-      book.violate('N4', `ledger ${key} is done (${proof}), and the vendor did nothing of it`)
+    if (proof !== 'person' && observations.shared.has(sent) && !deps.vendor().has(sent))
+      observations.violate('N4', `ledger ${key} is done (${proof}), and the vendor did nothing of it`)
   }
 
   /** The keys of calls that it shared with others. */
   const batchesOf = (key: string): readonly string[] => [
-    ...(book.shared.get(keyOfGeneration(key, generationOf(key))) ?? []),
+    ...(observations.shared.get(keyOfGeneration(key, generationOf(key))) ?? []),
   ]
 
   /** By a look that needed no call: what is there is left alone. */
@@ -220,12 +221,14 @@ export function makeRowChecks(deps: {
     if (proof === 'acknowledged' && wasFound(sent)) return true
     return (
       (proof === 'acknowledged'
-        ? book.sends.get(sent)?.some(({ outcome }) => outcome?.kind === 'response' && outcome.status < 300)
+        ? observations.sends
+            .get(sent)
+            ?.some(({ outcome }) => outcome?.kind === 'response' && outcome.status < 300)
         : proof === 'probe'
           ? deps
               .vendor()
               .answers.some(({ send, status }) => send.isProbe && send.sentKey === sent && status === 200)
-          : proof === 'person' && book.words.get(key)?.includes('done')) ?? false
+          : proof === 'person' && observations.words.get(key)?.includes('done')) ?? false
     )
   }
 
@@ -239,12 +242,12 @@ export function makeRowChecks(deps: {
     const name = `${commit.tenant} ${event.source} ${event.dedupKey}`
     const knownUntil = windows.get(name)
     if (knownUntil !== undefined && time.now() < knownUntil) {
-      book.violate('N1', `a second event of ${name} within the window`)
+      observations.violate('N1', `a second event of ${name} within the window`)
     }
     windows.set(name, time.now() + dedupForMs)
     intake.appended(commit, event)
-    if (event.source === 'route:ship') book.counts.functionEvents += 1
-    if (!event.source.includes(':')) book.counts.events += 1
+    if (event.source === 'route:ship') observations.counts.functionEvents += 1
+    if (!event.source.includes(':')) observations.counts.events += 1
   }
 
   const walk = (life: Life, commit: Commit, leased: readonly WorkId[], rows: Rows) => {
@@ -263,11 +266,14 @@ export function makeRowChecks(deps: {
           wroteLedger(life, write, rows.ledger)
           break
         case 'ledger.observe':
-          book.counts.evidence += 1
+          observations.counts.evidence += 1
           break
         case 'deadLetter.put':
           if (write.row.state === 'open' && !isOver(rows.work.get(write.row.workId))) {
-            book.violate('N2', `a dead letter is opened, but its work ${short(write.row.workId)} is not over`)
+            observations.violate(
+              'N2',
+              `a dead letter is opened, but its work ${short(write.row.workId)} is not over`,
+            )
           }
           break
         default:
@@ -286,10 +292,10 @@ export function makeRowChecks(deps: {
 
   /** No store can apply it. What is wrong with it by the rows that we know says more than that. */
   const explain = (life: Life, commit: Commit, rows: Rows, error: unknown) => {
-    const known = book.violations.length
+    const known = observations.violations.length
     walk(life, commit, [], { work: new Map(rows.work), ledger: new Map(rows.ledger) })
-    if (book.violations.length > known) return
-    book.violate('BROKEN', `a commit of ${life.name} is broken: ${messageOf(error)}`)
+    if (observations.violations.length > known) return
+    observations.violate('BROKEN', `a commit of ${life.name} is broken: ${messageOf(error)}`)
   }
 
   /** A person is asked about one doubt of a cancelled item after the other: with each word it names the next. */
@@ -300,7 +306,10 @@ export function makeRowChecks(deps: {
       if (row?.state !== 'cancelled') continue
       const doubts = [...entries.values()].filter(({ work, state }) => work === row.id && state === 'unknown')
       if (doubts.length > 0 && !doubts.some(({ key }) => key === row.key)) {
-        book.violate('N4', `work ${short(row.id)} is cancelled, and nobody is asked about ${doubts[0]!.key}`)
+        observations.violate(
+          'N4',
+          `work ${short(row.id)} is cancelled, and nobody is asked about ${doubts[0]!.key}`,
+        )
       }
     }
   }
@@ -323,17 +332,20 @@ export function makeRowChecks(deps: {
     const before = works.get(id)
     const row = data.work(tenant, id)
     // Who was stopped for long may still speak of what retention has taken.
-    if (row === null && book.gone.work.has(id)) return
+    if (row === null && observations.gone.work.has(id)) return
     const said = states.get(id) ?? before?.state ?? null
     // Whether it waits for its turn is the lane's to say.
     const isTurn = row !== null && row.lane !== null && TURNS.has(row.state)
     const expected = isTurn && said !== null && TURNS.has(said) ? row.state : said
     if ((row?.state ?? null) !== expected) {
-      book.violate('N5', `work ${short(id)} is ${row?.state ?? 'absent'}, not ${expected ?? 'absent'}`)
+      observations.violate(
+        'N5',
+        `work ${short(id)} is ${row?.state ?? 'absent'}, not ${expected ?? 'absent'}`,
+      )
     }
     if (row === null) return
     if (before !== undefined && row.epoch !== before.epoch) {
-      book.violate('N5', `a commit changes the epoch of work ${short(id)}`)
+      observations.violate('N5', `a commit changes the epoch of work ${short(id)}`)
     }
     works.set(id, row)
   }
@@ -342,7 +354,7 @@ export function makeRowChecks(deps: {
     const row = data.ledger(tenant, key)
     const expected = states.get(key)?.state ?? entries.get(key)?.state ?? null
     if ((row?.state ?? null) !== expected) {
-      book.violate('N5', `ledger ${key} is ${row?.state ?? 'absent'}, not ${expected ?? 'absent'}`)
+      observations.violate('N5', `ledger ${key} is ${row?.state ?? 'absent'}, not ${expected ?? 'absent'}`)
     }
     if (row !== null) entries.set(key, row)
   }
@@ -354,11 +366,11 @@ export function makeRowChecks(deps: {
         const outcome = outcomes[index]!
         if (outcome.ok === true) walk(life, commit, outcome.leased, rows)
         else if (outcome.ok === 'failed') {
-          book.counts.storeFailures += 1
+          observations.counts.storeFailures += 1
           if (!(outcome.error instanceof StoreError)) explain(life, commit, rows, outcome.error)
         } else {
-          book.counts.refusedCommits += 1
-          if (commit.guards[outcome.guard]?.g === 'lease') book.counts.staleCommits += 1
+          observations.counts.refusedCommits += 1
+          if (commit.guards[outcome.guard]?.g === 'lease') observations.counts.staleCommits += 1
         }
       }
       compare(commits, rows)
@@ -372,13 +384,13 @@ export function makeRowChecks(deps: {
         const row = data.work(work.tenant, work.id)
         stepWork(work.id, before?.state ?? 'absent', 'leased')
         if (before !== undefined && (work.epoch !== before.epoch + 1 || row?.epoch !== work.epoch)) {
-          book.violate('N5', `a claim does not raise the epoch of work ${short(work.id)}`)
+          observations.violate('N5', `a claim does not raise the epoch of work ${short(work.id)}`)
         }
         if (before !== undefined && before.dueAt > result.now) {
-          book.violate('N5', `${life.name} claims work ${short(work.id)} before it is due`)
+          observations.violate('N5', `${life.name} claims work ${short(work.id)} before it is due`)
         }
         if (row?.state !== 'leased' || row.owner !== request.owner) {
-          book.violate('N5', `claimed work ${short(work.id)} is not its owner's`)
+          observations.violate('N5', `claimed work ${short(work.id)} is not its owner's`)
         }
         if (row !== null) works.set(work.id, row)
       }
@@ -387,7 +399,7 @@ export function makeRowChecks(deps: {
     joined(life, node, { owner }) {
       const before = newestOf.get(node)
       if (before !== undefined && !data.incarnation(before).fenced) {
-        book.violate('N5', `${node} has two lives in the store`)
+        observations.violate('N5', `${node} has two lives in the store`)
       }
       newestOf.set(node, owner)
       life.owners.add(owner)
@@ -402,19 +414,19 @@ export function makeRowChecks(deps: {
       const before = works.get(id)
       const row = data.work(before?.tenant ?? DEFAULT_TENANT, id)
       if (before === undefined || row === null) {
-        book.violate('N5', `${life.name} gives back work ${short(id)} that is not there`)
+        observations.violate('N5', `${life.name} gives back work ${short(id)} that is not there`)
         continue
       }
-      book.counts.reclaimed += 1
-      book.lost.set(id, (book.lost.get(id) ?? 0) + 1)
+      observations.counts.reclaimed += 1
+      observations.lost.set(id, (observations.lost.get(id) ?? 0) + 1)
       if (row.state !== 'ready' || row.owner !== null) {
-        book.violate('N5', `work ${short(id)} was given back but is still held`)
+        observations.violate('N5', `work ${short(id)} was given back but is still held`)
       }
       if (!data.incarnation(before.owner!).fenced) {
-        book.violate('N5', `work ${short(id)} was taken from a living owner`)
+        observations.violate('N5', `work ${short(id)} was taken from a living owner`)
       }
       if (row.losses !== before.losses + (isDead && before.alone ? 1 : 0)) {
-        book.violate(
+        observations.violate(
           'N5',
           `work ${short(id)} has ${row.losses} losses after ${before.losses}, alone: ${before.alone}`,
         )

@@ -6,7 +6,7 @@ import { compileCron } from '../src/core/ingest/schedule/index.ts'
 import type { Commit } from '../src/ports/store.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Outcome } from './data.ts'
-import type { Book } from './run-observations.ts'
+import type { Observations } from './run-observations.ts'
 import { CLOCKWORK } from './scenario.ts'
 
 export interface ScheduleChecks {
@@ -23,10 +23,10 @@ const SLOTS_MAX = 10_000
 const COMPILED = compileCron(CLOCKWORK.schedule.cron, CLOCKWORK.schedule.zone)
 
 export function makeScheduleChecks(deps: {
-  readonly book: Book
+  readonly observations: Observations
   readonly time: VirtualTime
 }): ScheduleChecks {
-  const { book, time } = deps
+  const { observations, time } = deps
   const { name } = CLOCKWORK
   const fired = new Set<number>()
   let since: number | null = null
@@ -40,9 +40,9 @@ export function makeScheduleChecks(deps: {
           }
           if (write.w !== 'event.append' || write.event.source !== name) continue
           const slot = Date.parse(write.event.dedupKey)
-          book.counts.slots += 1
-          if (fired.has(slot)) book.violate('SC7', `the slot ${write.event.dedupKey} fires twice`)
-          if (slot > time.now()) book.violate('SC7', `the slot ${write.event.dedupKey} fires early`)
+          observations.counts.slots += 1
+          if (fired.has(slot)) observations.violate('SC7', `the slot ${write.event.dedupKey} fires twice`)
+          if (slot > time.now()) observations.violate('SC7', `the slot ${write.event.dedupKey} fires early`)
           fired.add(slot)
         }
       }
@@ -50,11 +50,12 @@ export function makeScheduleChecks(deps: {
     isSeen: () => since !== null,
     end() {
       if (!COMPILED.ok || since === null) {
-        book.violate('SC10', 'nobody saw the schedule')
+        observations.violate('SC10', 'nobody saw the schedule')
         return
       }
       for (const slot of COMPILED.slots.due(since, time.now() - LATE_MS_MAX, SLOTS_MAX).slots) {
-        if (!fired.has(slot)) book.violate('SC10', `the slot ${new Date(slot).toISOString()} never fired`)
+        if (!fired.has(slot))
+          observations.violate('SC10', `the slot ${new Date(slot).toISOString()} never fired`)
       }
     },
   }

@@ -6,7 +6,7 @@ import type { LaneChecks } from './check-lanes.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Data } from './data.ts'
 import { type Life, short } from './node.ts'
-import { addTo, type Book, type Reserve } from './run-observations.ts'
+import { addTo, type Observations, type Reserve } from './run-observations.ts'
 import { attemptsOf, isEffectKey, keyOfSent, variantOf } from './scenario.ts'
 import type { Answer, Effect, Send, Vendor } from './vendor.ts'
 
@@ -28,7 +28,7 @@ function isUncounted({ send, status }: Answer): boolean {
 }
 
 export function makeSendChecks(deps: {
-  readonly book: Book
+  readonly observations: Observations
   readonly data: Data
   readonly time: VirtualTime
   vendor(): Vendor
@@ -36,7 +36,7 @@ export function makeSendChecks(deps: {
   /** Another process of the same node ran beside this one. */
   wasDoubled(life: Life): boolean
 }): SendChecks {
-  const { book, data, time } = deps
+  const { observations, data, time } = deps
   const sharedBy = new Map<string, Send[]>()
   const sendsWithEffect = new Map<string, Set<number>>()
   /** What created the objects of an operation and a reference. */
@@ -47,23 +47,23 @@ export function makeSendChecks(deps: {
     const name = `send ${send.id} (${send.operation.name}, key ${send.key})`
     // A call for several names no single event.
     const isShared = send.operation.isBatch === true || send.operation.isRotation === true
-    const reserve = book.reserves
+    const reserve = observations.reserves
       .get(send.key)
       ?.findLast(({ life, eventId }) => life === send.life && (isShared || eventId === send.eventId))
     if (reserve === undefined || reserve.consumer !== send.operation.consumer) {
-      book.violate('N3', `${name} has no reserve`)
+      observations.violate('N3', `${name} has no reserve`)
       return null
     }
     // An upsert looks first, which may take its time.
     const sendBy = reserve.sendBy + (send.operation.isUpsert ? send.operation.timeoutMs + 500 : 0)
-    if (time.now() > sendBy) book.violate('N3', `${name} begins after its reserve allows`)
+    if (time.now() > sendBy) observations.violate('N3', `${name} begins after its reserve allows`)
     const row = data.work(DEFAULT_TENANT, reserve.work)
     if (row !== null && !isUntried(row) && reserve.at >= row.expiresAt) {
-      book.violate('N6', `${name} is made after its work has expired`)
+      observations.violate('N6', `${name} is made after its work has expired`)
     }
     const variant = row === null ? undefined : variantOf(row.definition)
     if (!send.isProbe && variant !== undefined && send.definition !== variant) {
-      book.violate(
+      observations.violate(
         'DV9',
         `${name} is made by the ${send.definition} version, its work began with the ${variant}`,
       )
@@ -75,14 +75,17 @@ export function makeSendChecks(deps: {
 
   /** Whoever shares a call waits in its batch, and has a reserve of its own. */
   const checkMembers = (send: Send, batch: WorkId, name: string) => {
-    if (send.members.length === 0) book.violate('N3', `${name} is made for nobody`)
+    if (send.members.length === 0) observations.violate('N3', `${name} is made for nobody`)
     for (const sent of send.members) {
       const { key } = keyOfSent(sent)
       const entry = data.ledger(DEFAULT_TENANT, key)
       const member = entry === null ? null : data.work(DEFAULT_TENANT, entry.work)
       const isIn = entry?.state === 'reserved' && member?.state === 'merged' && member.into === batch
       if (!isIn && !deps.wasDoubled(send.life))
-        book.violate('N3', `${name} is made for ${sent}, which is ${entry?.state} and ${member?.state}`)
+        observations.violate(
+          'N3',
+          `${name} is made for ${sent}, which is ${entry?.state} and ${member?.state}`,
+        )
     }
   }
 
@@ -99,13 +102,13 @@ export function makeSendChecks(deps: {
     const lease = isHolder ? data.incarnation(row.owner!) : null
     if (isOpen && lease !== null && !lease.fenced) {
       if (lease.until < time.now() + send.operation.timeoutMs) {
-        book.violate('N3', `${name} may outlast the lease of ${send.life.name}`)
+        observations.violate('N3', `${name} may outlast the lease of ${send.life.name}`)
       }
       return true
     }
-    book.counts.staleSends += 1
+    observations.counts.staleSends += 1
     if (!deps.wasDoubled(send.life))
-      book.violate('N3', `${name} is made by ${send.life.name} without an open reserve`)
+      observations.violate('N3', `${name} is made by ${send.life.name} without an open reserve`)
     return false
   }
 
@@ -118,28 +121,31 @@ export function makeSendChecks(deps: {
         const isTold = before.outcome?.kind === 'response' && before.outcome.status < 300
         if (provesNothing(before) || (isTold && isRefused)) continue
         if (isReleased(before) || isMemberReleased(before, member, key)) continue
-        if (deps.wasDoubled(send.life) && book.words.has(key)) continue
-        book.violate('N3', `send ${send.id} repeats send ${before.id} for ${member} without a reason`)
+        if (deps.wasDoubled(send.life) && observations.words.has(key)) continue
+        observations.violate('N3', `send ${send.id} repeats send ${before.id} for ${member} without a reason`)
       }
       addTo(sharedBy, member, send)
     }
   }
 
   const isMemberReleased = (before: Send, member: string, key: string): boolean =>
-    (book.releases.get(key) ?? []).some(
+    (observations.releases.get(key) ?? []).some(
       ({ at, proof }) =>
         at >= before.at &&
         (proof === 'person' || (proof === 'probe' && isProbedAbsent({ ...before, sentKey: member }, at))),
     )
 
   const checkRepeat = (send: Send) => {
-    const earlier = book.sends.get(send.sentKey) ?? []
-    if (earlier.length > 0) book.counts.secondSends += 1
+    const earlier = observations.sends.get(send.sentKey) ?? []
+    if (earlier.length > 0) observations.counts.secondSends += 1
     for (const before of earlier) {
       if (provesNothing(before) || isHarmless(before, send) || isReleased(before)) continue
       // A person released the key while a call that was given up could still be made.
-      if (deps.wasDoubled(send.life) && book.words.has(send.key)) continue
-      book.violate('N3', `send ${send.id} repeats send ${before.id} (key ${send.key}) without a reason`)
+      if (deps.wasDoubled(send.life) && observations.words.has(send.key)) continue
+      observations.violate(
+        'N3',
+        `send ${send.id} repeats send ${before.id} (key ${send.key}) without a reason`,
+      )
     }
   }
 
@@ -149,7 +155,7 @@ export function makeSendChecks(deps: {
     // What was created may be updated as often as one likes.
     if (operation.isIdempotent && before.operation.consumer === operation.consumer) return true
     if (before.operation.name !== operation.name) return false
-    const first = book.sends.get(send.sentKey)![0]!
+    const first = observations.sends.get(send.sentKey)![0]!
     return (
       operation.keyTtlMs !== null &&
       before.idempotencyKey === send.idempotencyKey &&
@@ -158,7 +164,7 @@ export function makeSendChecks(deps: {
   }
 
   const isReleased = (before: Send): boolean =>
-    (book.releases.get(before.key) ?? []).some(
+    (observations.releases.get(before.key) ?? []).some(
       ({ at, proof }) =>
         at >= before.at && (proof === 'person' || (proof === 'probe' && isProbedAbsent(before, at))),
     )
@@ -183,34 +189,34 @@ export function makeSendChecks(deps: {
   }
 
   const checkCap = (send: Send, work: WorkId) => {
-    addTo(book.calls, work, send)
+    addTo(observations.calls, work, send)
     const limited = new Set(
       deps.vendor().answers.flatMap((answer) => (isUncounted(answer) ? [answer.send.id] : [])),
     )
     const isEffect = isEffectKey(send.key)
-    const calls = book.calls
+    const calls = observations.calls
       .get(work)!
       .filter(({ id, sentKey }) => sentKey === send.sentKey && (isEffect || !limited.has(id))).length
     const attempts = attemptsOf(send.operation.consumer)
     // A function that dies after a call of which it knew that it had no effect forgets that it was made.
-    const forgotten = isEffect ? (book.lost.get(work) ?? 0) : 0
+    const forgotten = isEffect ? (observations.lost.get(work) ?? 0) : 0
     if (calls > attempts + forgotten) {
-      book.violate('N6', `work ${short(work)} makes call ${calls} of ${attempts} for ${send.key}`)
+      observations.violate('N6', `work ${short(work)} makes call ${calls} of ${attempts} for ${send.key}`)
     }
   }
 
   const releasedBy = (key: string): number =>
-    (book.words.get(key) ?? []).filter((word) => word === 'released').length
+    (observations.words.get(key) ?? []).filter((word) => word === 'released').length
 
   /** One object per reference, whoever creates it. */
   const checkObject = (send: Send) => {
-    book.counts.created += 1
+    observations.counts.created += 1
     const name = `${send.operation.name} ${send.ref}`
     const creates = [...(objects.get(name) ?? []), send]
     objects.set(name, creates)
     const excused = creates.reduce((sum, { key }) => sum + releasedBy(key), 0)
     if (creates.length > 1 + excused)
-      book.violate(
+      observations.violate(
         'N3',
         `there are ${creates.length} objects of ${name}, by ${creates.map(({ key }) => key).join()}`,
       )
@@ -219,33 +225,33 @@ export function makeSendChecks(deps: {
   return {
     sent(send) {
       if (send.isProbe) {
-        book.counts.probes += 1
+        observations.counts.probes += 1
         return
       }
       if (send.operation.isUnreserved) return
       const reserve = checkReserve(send)
       const work = reserve?.work ?? null
       // Whoever took the item over reckons with a call of the process that it replaced: this one starts nothing in its lane.
-      if (reserve?.isHeld) deps.lanes.started(reserve.work, !book.calls.has(reserve.work))
-      if (send.operation.name.endsWith('fresh')) book.counts.updated += 1
+      if (reserve?.isHeld) deps.lanes.started(reserve.work, !observations.calls.has(reserve.work))
+      if (send.operation.name.endsWith('fresh')) observations.counts.updated += 1
       if (send.operation.isBatch) checkMemberRepeats(send)
       else checkRepeat(send)
-      addTo(book.sends, send.sentKey, send)
+      addTo(observations.sends, send.sentKey, send)
       for (const member of send.members)
-        book.shared.set(member, (book.shared.get(member) ?? new Set()).add(send.key))
+        observations.shared.set(member, (observations.shared.get(member) ?? new Set()).add(send.key))
       if (work !== null) checkCap(send, work)
     },
 
     took({ send, key }) {
-      book.counts.effects += 1
-      if (isEffectKey(send.key)) book.counts.functionEffects += 1
+      observations.counts.effects += 1
+      if (isEffectKey(send.key)) observations.counts.functionEffects += 1
       if (send.operation.isIdempotent) return
       const sends = sendsWithEffect.get(key) ?? new Set()
       sendsWithEffect.set(key, sends.add(send.id))
       // A person may have been wrong; everybody else may not.
       const excused = releasedBy(keyOfSent(key).key)
       if (sends.size > 1 + excused) {
-        book.violate('N3', `key ${key} has the effects of sends ${[...sends].join(' and ')}`)
+        observations.violate('N3', `key ${key} has the effects of sends ${[...sends].join(' and ')}`)
       }
       if (send.operation.isUpsert && !send.operation.name.endsWith('fresh')) checkObject(send)
     },

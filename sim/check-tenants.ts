@@ -4,7 +4,7 @@
 import type { TenantId } from '../src/core/foundation/ids/index.ts'
 import type { Commit, StoreDump, TenantReads } from '../src/ports/store.ts'
 import type { Data } from './data.ts'
-import type { Book } from './run-observations.ts'
+import type { Observations } from './run-observations.ts'
 
 const STRANGER = 'stranger' as TenantId
 
@@ -13,7 +13,7 @@ const SAMPLE = 2
 const PAGE = { cursor: null, limit: 5 } as const
 
 /** `whole`: all that there is. `data`: what nodes ask. */
-export async function checkTenants(book: Book, whole: Data, data: Data): Promise<void> {
+export async function checkTenants(observations: Observations, whole: Data, data: Data): Promise<void> {
   const dump = whole.dump()
   const reads = data.reads(STRANGER)
   const found: string[] = []
@@ -25,7 +25,7 @@ export async function checkTenants(book: Book, whole: Data, data: Data): Promise
     const [outcome] = data.commit(0, [{ tenant: STRANGER, guards: [guard], writes: [] }])
     if (outcome?.ok === true) found.push(`the guard ${name}`)
   }
-  if (found.length > 0) book.violate('N10', `a stranger finds rows of others by ${found.join(', ')}`)
+  if (found.length > 0) observations.violate('N10', `a stranger finds rows of others by ${found.join(', ')}`)
 }
 
 function isNothing(answer: unknown): boolean {

@@ -21,7 +21,7 @@ import { type HistoryWalk, isInputs, walkHistory } from './check-history.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Outcome } from './data.ts'
 import { short } from './node.ts'
-import type { Book } from './run-observations.ts'
+import type { Observations } from './run-observations.ts'
 import { keyOfSent } from './scenario.ts'
 import type { Effect } from './vendor.ts'
 
@@ -54,10 +54,10 @@ export interface WorkflowChecks {
 const STEP_KEY = /^(undo:)?[a-z]+:(ins_[^:]+):([a-z0-9]+):(\d+)$/
 
 export function makeWorkflowChecks({
-  book,
+  observations,
   time,
 }: {
-  readonly book: Book
+  readonly observations: Observations
   readonly time: VirtualTime
 }): WorkflowChecks {
   const model: CaseModel = { instances: new Map(), correlations: new Map(), orphans: new Map() }
@@ -66,12 +66,12 @@ export function makeWorkflowChecks({
   const effects = new Map<string, Set<string>>()
 
   const complain = (id: InstanceId, what: string) => {
-    book.violate('N8', `instance ${short(id)}: ${what}`)
+    observations.violate('N8', `instance ${short(id)}: ${what}`)
   }
 
   const put = (row: NewInstance, commit: Commit) => {
     const before = instances.get(row.id)
-    const document = book.cases?.byHash(row.definition)
+    const document = observations.cases?.byHash(row.definition)
     if (document === undefined) return complain(row.id, 'its definition is of no version')
     const instance = decodeInstance(row)
     const rows = commit.writes.flatMap((write) => (write.w === 'history.append' ? write.rows : []))
@@ -93,7 +93,7 @@ export function makeWorkflowChecks({
   }
 
   const count = ({ type, actor, part }: PastEntry) => {
-    const { counts } = book
+    const { counts } = observations
     if (type === 'created') counts.instances += 1
     if (type === 'began') counts.firings += 1
     if (type === 'interrupted') counts.interrupts += 1
@@ -130,8 +130,8 @@ export function makeWorkflowChecks({
   const checkRow = ({ instance, document, entries, walk }: KnownInstance) => {
     const { id, marking, data, metadata, state, version, correlations: keys } = instance
     const past = rebuildInstance(entries, { sequence: entries.length })
-    const said = tell([marking, data, metadata, state, version, keys])
-    const rebuilt = tell([
+    const said = asText([marking, data, metadata, state, version, keys])
+    const rebuilt = asText([
       past?.marking ?? null,
       past?.data ?? null,
       past?.metadata ?? null,
@@ -140,10 +140,10 @@ export function makeWorkflowChecks({
       past?.correlations ?? null,
     ])
     if (said !== rebuilt) complain(id, `it is ${said}, its history says ${rebuilt}`)
-    if (tell(Object.fromEntries(walk.marking)) !== tell(marking))
+    if (asText(Object.fromEntries(walk.marking)) !== asText(marking))
       complain(
         id,
-        `its tokens are ${tell(marking)}, took and put give ${tell(Object.fromEntries(walk.marking))}`,
+        `its tokens are ${asText(marking)}, took and put give ${asText(Object.fromEntries(walk.marking))}`,
       )
     if (state !== 'completed' && state !== 'failed') return
     const taken = new Set(document.transitions.flatMap(({ from, fromAny = [] }) => [...from, ...fromAny]))
@@ -184,7 +184,7 @@ export function makeWorkflowChecks({
   }
 
   const itemsOf = (id: InstanceId): readonly WorkRow[] =>
-    [...book.works.values()].filter((row) => row.instance === id && !FINAL_WORK.includes(row.state))
+    [...observations.works.values()].filter((row) => row.instance === id && !FINAL_WORK.includes(row.state))
 
   /** Every firing that is open has the one item that ends it, and nothing of an instance that has ended is under way. */
   const checkItems = ({ instance }: KnownInstance) => {
@@ -238,11 +238,14 @@ export function makeWorkflowChecks({
       const live = [...(expected.get(key) ?? [])].sort()
       const named = [...readCorrelation(correlations.get(key) ?? null).live].sort()
       if (live.join() !== named.join())
-        book.violate('N8', `the key ${key} names ${named.length} instances, ${live.length} live with it`)
+        observations.violate(
+          'N8',
+          `the key ${key} names ${named.length} instances, ${live.length} live with it`,
+        )
       const [first] = live
       const document = first === undefined ? undefined : instances.get(first)?.document
       const isOne = document?.triggers.some(({ unique }) => unique === 'live') === true
-      if (isOne && live.length > 1) book.violate('N8', `two instances live with the key ${key}`)
+      if (isOne && live.length > 1) observations.violate('N8', `two instances live with the key ${key}`)
     }
   }
 
@@ -254,7 +257,7 @@ export function makeWorkflowChecks({
       const add = (name: string, max: number) => {
         const now = (inside.get(name) ?? 0) + 1
         inside.set(name, now)
-        if (now > max) book.violate('N8', `${now} instances are inside ${name}`)
+        if (now > max) observations.violate('N8', `${now} instances are inside ${name}`)
       }
       if (document.lock !== undefined && admission.lock !== null && admission.waitsFor !== 'lock')
         add(`the lock ${workflow} ${lockOf(document, entries)}`, 1)
@@ -266,9 +269,9 @@ export function makeWorkflowChecks({
   /** One that waits is somebody's: an item will look at it. */
   const checkOrphans = () => {
     for (const { id, state, workId } of model.orphans.values()) {
-      const item = book.works.get(workId)
+      const item = observations.works.get(workId)
       if (state === 'waiting' && (item === undefined || FINAL_WORK.includes(item.state)))
-        book.violate('N2', `orphan ${short(id)} waits, and its item is ${item?.state ?? 'absent'}`)
+        observations.violate('N2', `orphan ${short(id)} waits, and its item is ${item?.state ?? 'absent'}`)
     }
   }
 
@@ -277,15 +280,15 @@ export function makeWorkflowChecks({
       if (write.w === 'instance.put') {
         touched.add(write.row.id)
         put(write.row, commit)
-        if (write.row.parent !== null && write.row.revision === 1) book.counts.children += 1
+        if (write.row.parent !== null && write.row.revision === 1) observations.counts.children += 1
       } else if (write.w === 'correlation.put') correlations.set(write.key, write.body)
       else if (write.w === 'correlation.delete') correlations.delete(write.key)
       else if (write.w === 'orphan.put') {
         if (!model.orphans.has(write.row.id))
-          book.counts[write.row.state === 'waiting' ? 'buffered' : 'orphans'] += 1
+          observations.counts[write.row.state === 'waiting' ? 'buffered' : 'orphans'] += 1
         model.orphans.set(write.row.id, write.row)
       } else if (write.w === 'work.settle' || write.w === 'work.again') {
-        const instance = book.works.get(write.work)?.instance ?? null
+        const instance = observations.works.get(write.work)?.instance ?? null
         if (instance !== null) touched.add(instance)
       }
     }
@@ -299,7 +302,7 @@ export function makeWorkflowChecks({
       return known?.instance.firings.find((one) => one.number === number)?.state === 'failed'
     },
     applied(commits, outcomes) {
-      if (book.cases === null) return
+      if (observations.cases === null) return
       const touched = new Set<InstanceId>()
       for (const [index, commit] of commits.entries()) if (outcomes[index]?.ok === true) walk(commit, touched)
       if (touched.size === 0) return
@@ -351,7 +354,7 @@ export function makeWorkflowChecks({
       const firings = (effects.get(name) ?? new Set<string>()).add(number)
       effects.set(name, firings)
       if (known.document.name === 'chain' && firings.size > 1)
-        book.violate('N3', `${name} has the effects of firings ${[...firings].join()}`)
+        observations.violate('N3', `${name} has the effects of firings ${[...firings].join()}`)
     },
   }
 }
@@ -368,7 +371,7 @@ function isPlain({ document }: KnownInstance, name: string): boolean {
 }
 
 /** The same for equal values, whatever the order of their fields. */
-export function tell(value: unknown): string {
+export function asText(value: unknown): string {
   return JSON.stringify(value, (_key, one: unknown) =>
     typeof one === 'object' && one !== null && !Array.isArray(one)
       ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1)))

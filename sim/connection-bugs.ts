@@ -20,7 +20,7 @@ const calling =
     isRemote: false,
     redefineEveryMs: 0,
     controlEveryMs: 0,
-    personEveryMs: 0,
+    operatorEveryMs: 0,
     slowStore: 0,
     unavailable: 0,
     indeterminate: 0,
@@ -33,7 +33,7 @@ const calling =
     connections: {
       outageEveryMs: 0,
       expireEveryMs: 8_000,
-      personEveryMs: 2_000,
+      operatorEveryMs: 2_000,
       canRetire: false,
       ...plan,
     },
@@ -180,7 +180,7 @@ export const CONNECTION_BUGS: readonly Bug[] = [
     seed: 1,
     about: 'the former secret is ended at the vendor while calls may still use it',
     breaks: ['CD17'],
-    profile: calling({ expireEveryMs: 0, personEveryMs: 1_000 }),
+    profile: calling({ expireEveryMs: 0, operatorEveryMs: 1_000 }),
     store: changing((write) =>
       write.w === 'work.add' && write.work.step === 'revoke' ? { ...write, delayMs: 0 } : write,
     ),

@@ -5,20 +5,20 @@ import type { CredentialState } from '../src/core/connections/credential/index.t
 import type { Engine } from '../src/engine/index.ts'
 import type { Accounts } from './accounts.ts'
 import { ACCOUNTS, type AccountName } from './connections.ts'
-import { ask, type Outside, pickLife } from './outside.ts'
+import { ask, type Outside, pickLife } from './node-access.ts'
 import type { Rng } from './random.ts'
 import type { Secrets } from './vault.ts'
 
 const ACTS = { supply: 30, wrong: 12, rotate: 20, test: 10, open: 8, close: 6, back: 4, retire: 3 } as const
 const ASKED = { by: 'keeper', reason: 'because' } as const
 
-export interface ConnectionPeople {
+export interface ConnectionOperator {
   act(): void
   /** Once nothing goes wrong any more: whoever waits for a secret gets one that opens. Answers what is left to do. */
   mend(): number
 }
 
-export function makeConnectionPeople(
+export function makeConnectionOperator(
   outside: Outside,
   rng: Rng,
   deps: {
@@ -26,7 +26,7 @@ export function makeConnectionPeople(
     readonly secrets: Secrets
     readonly canRetire: boolean
   },
-): ConnectionPeople {
+): ConnectionOperator {
   const { accounts, secrets } = deps
   const { time, trace } = outside
 

@@ -7,12 +7,12 @@ import type { HttpClient, HttpRequest } from '../src/ports/http-client.ts'
 import type { Commit } from '../src/ports/store.ts'
 import { makeAccounts } from './accounts.ts'
 import { type ConnectionChecks, makeConnectionChecks } from './check-connections.ts'
-import { makeConnectionPeople } from './connection-operator.ts'
+import { makeConnectionOperator } from './connection-operator.ts'
 import { ACCOUNTS, connectionsBeside, NEIGHBOUR, NEIGHBOUR_DOCUMENTS } from './connections.ts'
 import type { Outcome } from './data.ts'
 import type { ConnectionPlan } from './faults.ts'
 import type { Life, SimVault } from './node.ts'
-import type { Outside } from './outside.ts'
+import type { Outside } from './node-access.ts'
 import type { Rng } from './random.ts'
 import { makeSecrets, type Secrets } from './vault.ts'
 import type { Effect, Front, Send } from './vendor.ts'
@@ -65,13 +65,13 @@ const MEND_EVERY_MS = 3_000
 
 /** `shared`: the vault of those who have one already. */
 export function makeConnectionWorld(outside: Outside, rng: Rng, shared: Secrets | null): ConnectionWorld {
-  const { time, data, book, profile, trace } = outside
+  const { time, data, observations, profile, trace } = outside
   if (profile.hasConnections !== true) return NOTHING
   const plan = profile.connections ?? drawPlan(rng.fork('plan'))
   const secrets =
     shared ?? makeSecrets({ time, rng: rng.fork('vault'), unavailable: profile.unavailable / 4 })
   const checks: ConnectionChecks = makeConnectionChecks({
-    book,
+    observations,
     data,
     time,
     secrets,
@@ -84,12 +84,12 @@ export function makeConnectionWorld(outside: Outside, rng: Rng, shared: Secrets 
     outageEveryMs: plan.outageEveryMs,
     trace,
     asked: checks.asked,
-    strayed: (what) => book.violate('N10', what),
+    strayed: (what) => observations.violate('N10', what),
   })
   for (const account of ACCOUNTS)
     secrets.give(account.tenant, account.secret, accounts.make(account, true), false)
   secrets.onPromoted(checks.promoted)
-  const people = makeConnectionPeople(outside, rng.fork('keepers'), {
+  const operator = makeConnectionOperator(outside, rng.fork('keepers'), {
     accounts,
     secrets,
     canRetire: plan.canRetire,
@@ -107,12 +107,12 @@ export function makeConnectionWorld(outside: Outside, rng: Rng, shared: Secrets 
   let isMended = false
 
   const mend = () => {
-    isMended = people.mend() === 0
+    isMended = operator.mend() === 0
     time.after(MEND_EVERY_MS, mend)
   }
 
   return {
-    everyMs: plan.personEveryMs,
+    everyMs: plan.operatorEveryMs,
     others: [{ tenant: NEIGHBOUR, documents: NEIGHBOUR_DOCUMENTS }],
     beside: connectionsBeside,
     client: accounts.client,
@@ -125,7 +125,7 @@ export function makeConnectionWorld(outside: Outside, rng: Rng, shared: Secrets 
     started: checks.started,
     paused: checks.paused,
     logged: (line) => checks.shown(JSON.stringify(line) ?? ''),
-    act: people.act,
+    act: operator.act,
     heal() {
       accounts.heal()
       secrets.heal()
@@ -143,7 +143,7 @@ function drawPlan(rng: Rng): ConnectionPlan {
   return {
     outageEveryMs: some(600, () => rng.between(8, 30) * 1_000),
     expireEveryMs: some(700, () => rng.between(6, 25) * 1_000),
-    personEveryMs: rng.between(2, 6) * 1_000,
+    operatorEveryMs: rng.between(2, 6) * 1_000,
     canRetire: rng.chance(300),
   }
 }

@@ -9,12 +9,12 @@ import { outboxRows } from '../src/adapters/store-memory/outbox.ts'
 import { pruneRows } from '../src/adapters/store-memory/prune.ts'
 import { dumpState, makeSystemReads, makeTenantReads } from '../src/adapters/store-memory/reads.ts'
 import { type MemoryState, makeMemoryState } from '../src/adapters/store-memory/state.ts'
+import { type Executor, makeExecutor } from '../src/adapters/store-sqlite/executor.ts'
+import { migrate } from '../src/adapters/store-sqlite/migrate.ts'
 import {
   makeSystemReads as makeSqliteSystemReads,
   makeTenantReads as makeSqliteTenantReads,
-} from '../src/adapters/store-sqlite/ask.ts'
-import { type Executor, makeExecutor } from '../src/adapters/store-sqlite/executor.ts'
-import { migrate } from '../src/adapters/store-sqlite/migrate.ts'
+} from '../src/adapters/store-sqlite/read-objects.ts'
 import { makeReads, type ReadName, type Reads } from '../src/adapters/store-sqlite/reads.ts'
 import type { LedgerEntry } from '../src/core/effects/ledger/index.ts'
 import type { StoredEvent } from '../src/core/events/event/index.ts'

@@ -10,9 +10,9 @@ import type { Engine, EventFilter } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import type { WorkAct } from './faults.ts'
 import { short } from './node.ts'
-import { ask, type Outside } from './outside.ts'
+import { ask, type Outside } from './node-access.ts'
 
-const LETTER_ACTS = { ready: 20, edit: 35, discard: 10, bulk: 25, few: 10 } as const
+const DEAD_LETTER_ACTS = { ready: 20, edit: 35, discard: 10, bulk: 25, few: 10 } as const
 const WORK_ACTS: Readonly<Partial<Record<WorkAct, number>>> = { retry: 45, probe: 25, cancel: 30 }
 
 export function mend(outside: Outside, engine: Engine, dump: StoreDump): void {
@@ -22,7 +22,7 @@ export function mend(outside: Outside, engine: Engine, dump: StoreDump): void {
   const waiting = dump.work.filter(
     ({ state }) => state === 'ready' || state === 'parked' || state === 'leased',
   )
-  if (letters.length > 0 && rng.chance(500)) actOnLetter(outside, engine, rng.pick(letters), dump)
+  if (letters.length > 0 && rng.chance(500)) actOnDeadLetter(outside, engine, rng.pick(letters), dump)
   if (waiting.length > 0 && rng.chance(300)) actOnWork(outside, engine, rng.pick(waiting))
   if (rng.chance(50)) cancelBulk(outside, engine, dump)
   if (rng.chance(200)) replayEvents(outside, engine, dump)
@@ -44,9 +44,9 @@ function replayEvents(outside: Outside, engine: Engine, { events }: StoreDump): 
   ask(outside, engine.replays.beginEvents(DEFAULT_TENANT, filter, {}))
 }
 
-function actOnLetter(outside: Outside, engine: Engine, letter: DeadLetter, dump: StoreDump): void {
+function actOnDeadLetter(outside: Outside, engine: Engine, letter: DeadLetter, dump: StoreDump): void {
   const { rng, trace } = outside
-  const act = rng.weighted(LETTER_ACTS)
+  const act = rng.weighted(DEAD_LETTER_ACTS)
   trace('person', () => `${act} ${short(letter.id)}`)
   switch (act) {
     case 'ready':

@@ -9,7 +9,7 @@ import type { ClaimRequest } from '../src/ports/store.ts'
 import type { VirtualTime } from './clock.ts'
 import type { Life } from './node.ts'
 import type { Rng } from './random.ts'
-import type { Book } from './run-observations.ts'
+import type { Observations } from './run-observations.ts'
 import { ROUTES, SOURCES } from './scenario.ts'
 
 export interface Definers {
@@ -30,14 +30,14 @@ const SOURCE_VERBS: Readonly<Record<ControlVerb, number>> = { pause: 5, disable:
 const VERBS: Readonly<Record<ControlVerb, number>> = { pause: 4, disable: 3, resume: 5 }
 
 export function makeDefiners(deps: {
-  readonly book: Book
+  readonly observations: Observations
   readonly time: VirtualTime
   readonly rng: Rng
   pickLife(): Life | null
   isHealed(): boolean
   trace(who: string, what: () => string): void
 }): Definers {
-  const { book, time, rng, trace } = deps
+  const { observations, time, rng, trace } = deps
   const told = new Map<Life, Map<string, DefinitionStatus>>()
   /** Words that are on their way. */
   const open = new Set<{ readonly life: Life; readonly askedAt: number }>()
@@ -59,7 +59,7 @@ export function makeDefiners(deps: {
         open.delete(word)
         const isExpected =
           error instanceof Error && (error.name === 'AppError' || error.name === 'StoreError')
-        if (!isExpected) book.violate('BROKEN', 'who changes definitions is answered by an exception')
+        if (!isExpected) observations.violate('BROKEN', 'who changes definitions is answered by an exception')
       },
     )
   }
@@ -68,7 +68,7 @@ export function makeDefiners(deps: {
     const engine = life.engine()
     if (engine === null) return
     trace('person', () => `${verb}s ${kind} ${name} at ${life.name}`)
-    if (kind === 'Source' && verb === 'pause') book.everPaused.add(name)
+    if (kind === 'Source' && verb === 'pause') observations.everPaused.add(name)
     const said = { by: 'person', reason: null }
     const asked = engine.definitions.control(DEFAULT_TENANT, kind, name, verb, said)
     let status: DefinitionStatus | null = null
@@ -78,7 +78,7 @@ export function makeDefiners(deps: {
         status = item.status
       }),
       () => {
-        book.counts.controls += 1
+        observations.counts.controls += 1
         if (isOpen() || status === null || life.isDead()) return
         told.set(life, new Map([[`${kind.toLowerCase()}:${name}`, status]]))
       },
@@ -125,7 +125,7 @@ export function makeDefiners(deps: {
           trace('person', () => `rolls back to version ${to} at ${life.name}`)
           const said = { by: 'person', reason: null }
           during(life, engine.definitions.rollback(DEFAULT_TENANT, { to, ...said }), () => {
-            book.counts.rollbacks += 1
+            observations.counts.rollbacks += 1
           })
         } else if (rng.chance(400)) {
           const { name } = rng.pick(SOURCES)
@@ -148,7 +148,7 @@ export function makeDefiners(deps: {
         // Another tenant may have a consumer of the same name.
         const isAsked = slots.some((slot) => slot.tenant === DEFAULT_TENANT && slot.consumer === consumer)
         if (status === 'active' || !isAsked) continue
-        book.violate('DV13', `${life.name} claims work of ${consumer}, which is ${status}`)
+        observations.violate('DV13', `${life.name} claims work of ${consumer}, which is ${status}`)
       }
     },
   }

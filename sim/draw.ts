@@ -71,7 +71,7 @@ export function drawSharp(rng: Rng): Profile {
     crashEveryMs: some(400, () => rng.between(3, 15) * 1_000),
     pauseEveryMs: some(600, () => rng.between(2, 10) * 1_000),
     jumpEveryMs: some(250, () => rng.between(3, 15) * 1_000),
-    personEveryMs: some(600, () => rng.between(3, 12) * 1_000),
+    operatorEveryMs: some(600, () => rng.between(3, 12) * 1_000),
     redefineEveryMs: some(200, () => rng.between(5, 15) * 1_000),
     controlEveryMs: some(300, () => rng.between(2, 10) * 1_000),
     ...(parts.length === 0 && { kinds }),

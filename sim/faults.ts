@@ -5,12 +5,12 @@
 // which a node could die, and lets it die at one of them.
 
 import { type BusPlan, drawBus, drawWakes } from './bus.ts'
-import { CASE_KINDS } from './cases.ts'
 import { CONNECTION_KINDS } from './connections.ts'
 import { drawFleet, type FleetPlan, NODES_MAX } from './fleet.ts'
-import { HOOK_KINDS } from './hooks.ts'
 import { makeRng, type Rng } from './random.ts'
 import { LANE_KINDS, PACED_KINDS, STOCK_KINDS } from './scenario.ts'
+import { HOOK_KINDS } from './subscriptions.ts'
+import { CASE_KINDS } from './workflows.ts'
 
 export type StoreOperation = 'commit' | 'claim' | 'join' | 'renew' | 'reclaim' | 'prune' | 'read'
 
@@ -114,7 +114,7 @@ export interface ConnectionPlan {
   readonly outageEveryMs: number
   /** A secret ends at the vendor. */
   readonly expireEveryMs: number
-  readonly personEveryMs: number
+  readonly operatorEveryMs: number
   readonly canRetire: boolean
 }
 
@@ -151,7 +151,7 @@ export interface Profile {
   readonly crashEveryMs: number
   readonly pauseEveryMs: number
   readonly jumpEveryMs: number
-  readonly personEveryMs: number
+  readonly operatorEveryMs: number
   readonly redefineEveryMs: number
   /** Pauses, resumes, rolls back. */
   readonly controlEveryMs: number
@@ -221,7 +221,7 @@ export function drawProfile(rng: Rng): Profile {
     crashEveryMs: some(500, () => rng.between(5, 40) * 1_000),
     pauseEveryMs: some(450, () => rng.between(10, 50) * 1_000),
     jumpEveryMs: some(300, () => rng.between(5, 30) * 1_000),
-    personEveryMs: some(700, () => rng.between(5, 25) * 1_000),
+    operatorEveryMs: some(700, () => rng.between(5, 25) * 1_000),
     redefineEveryMs: some(250, () => rng.between(10, 30) * 1_000),
     skewMs: some(400, () => rng.between(-120_000, 120_000)),
     controlEveryMs: some(350, () => rng.between(2, 15) * 1_000),
@@ -260,7 +260,7 @@ export const CALM: Profile = {
   crashEveryMs: 0,
   pauseEveryMs: 0,
   jumpEveryMs: 0,
-  personEveryMs: 0,
+  operatorEveryMs: 0,
   redefineEveryMs: 0,
   controlEveryMs: 0,
   skewMs: 0,

@@ -30,7 +30,7 @@ function believing(store: Store): Store {
 }
 
 /** Nobody sees that work is in his hands whose claim was not answered. */
-const withoutStrays = (store: Store): Store => ({
+const withoutLostClaims = (store: Store): Store => ({
   ...store,
   forTenant(tenant) {
     const reads = store.forTenant(tenant)
@@ -110,7 +110,7 @@ export const FLEET_BUGS: readonly Bug[] = [
       crashAtSend: 0,
       pauseEveryMs: 0,
     }),
-    store: withoutStrays,
+    store: withoutLostClaims,
   },
   {
     name: 'grant-given-twice',

@@ -96,7 +96,7 @@ export function makeFunctions(deps: {
   }
 
   return {
-    book: async (_input, context) => {
+    observations: async (_input, context) => {
       const made = await effect(context, 'post', 'booking')
       await stumble()
       return { made }

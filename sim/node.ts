@@ -4,7 +4,7 @@
 // A pause is a stopped process (SIGSTOP, a long swap, a migrated machine): timers and answers wait, and come all at once.
 
 import { makeStaticCode, type StaticFunction } from '../src/adapters/code-static/index.ts'
-import { makeCountingSeal } from '../src/adapters/seal-local/seal.fixture.ts'
+import { makeCountingEncryption } from '../src/adapters/encryption-local/encryption.fixture.ts'
 import type { DefinitionDocument } from '../src/core/definitions/documents/index.ts'
 import { AppError } from '../src/core/foundation/errors/index.ts'
 import {
@@ -62,7 +62,7 @@ export interface NodeDeps {
   /** Others use the store too. */
   readonly isShared: boolean
   /** What happens is told to the bus. */
-  readonly isMirrored: boolean
+  readonly hasOutbox: boolean
   readonly time: VirtualTime
   readonly machine: MachineClock
   readonly rng: Rng
@@ -175,7 +175,7 @@ export function startLife(deps: NodeDeps, name: string): Life {
   const engine = makeEngine(
     {
       store: deps.store(life, clock),
-      seal: makeCountingSeal(),
+      encryption: makeCountingEncryption(),
       clock,
       random: rng.fork(name),
       http,
@@ -194,7 +194,7 @@ export function startLife(deps: NodeDeps, name: string): Life {
       node: deps.node,
       roles: deps.roles,
       isShared: deps.isShared,
-      isMirrored: deps.isMirrored,
+      hasOutbox: deps.hasOutbox,
     }),
     deps.decisions,
   )

@@ -6,10 +6,10 @@ import type { StoredEvent } from '../src/core/events/event/index.ts'
 import type { DeadLetter } from '../src/core/failures/dead-letter/index.ts'
 import type { DeadLetterId, EventId, TenantId, WorkId } from '../src/core/foundation/ids/index.ts'
 import type { WorkRow } from '../src/core/queue/work/index.ts'
-import type { Cases } from './cases.ts'
 import type { Life } from './node.ts'
 import type { ScenarioRoute } from './scenario.ts'
 import type { Send } from './vendor.ts'
+import type { Cases } from './workflows.ts'
 
 export type Rule =
   | 'N1'
@@ -212,7 +212,7 @@ export interface Gone {
   readonly deadLetters: Map<DeadLetterId, DeadLetter>
 }
 
-export interface Book {
+export interface Observations {
   /** null: no workflow is defined in this run. */
   readonly cases: Cases | null
   readonly works: Map<WorkId, WorkRow>
@@ -249,7 +249,10 @@ export interface Book {
   violate(rule: Rule, message: string): void
 }
 
-export function makeBook(trace: (who: string, what: () => string) => void, cases: Cases | null): Book {
+export function makeObservations(
+  trace: (who: string, what: () => string) => void,
+  cases: Cases | null,
+): Observations {
   const violations: Violation[] = []
   return {
     cases,

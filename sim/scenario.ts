@@ -15,10 +15,10 @@ import type {
 import { hashDocument } from '../src/core/definitions/documents/index.ts'
 import type { JsonValue } from '../src/core/foundation/json/index.ts'
 import { MINUTE, SECOND } from '../src/core/foundation/time/index.ts'
-import { CASE_DELAYS_MS, CASE_OPERATIONS } from './case-vendor.ts'
 import { CONNECTION_OPERATIONS, CONNECTION_ROUTES, ROTATION_ATTEMPTS } from './connections.ts'
 import type { OrderPayload, ScenarioRoute } from './scenario-route.ts'
 import type { VendorOperation } from './vendor-operation.ts'
+import { CASE_DELAYS_MS, CASE_OPERATIONS } from './workflow-vendor.ts'
 
 export type { OrderPayload, ScenarioRoute }
 

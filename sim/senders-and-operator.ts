@@ -7,10 +7,10 @@ import { signRequest } from '../src/core/ingest/source/index.ts'
 import type { WorkRow } from '../src/core/queue/work/index.ts'
 import type { Engine } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
-import { checkAcknowledged, waitingForPerson } from './check-end.ts'
+import { checkAcknowledged, waitingForOperator } from './check-end.ts'
 import { mend } from './dead-letter-operator.ts'
 import { short } from './node.ts'
-import { ask, type Outside, pickLife } from './outside.ts'
+import { ask, type Outside, pickLife } from './node-access.ts'
 import type { Rng } from './random.ts'
 import { addTo } from './run-observations.ts'
 import { KINDS, SECRET, SOURCES } from './scenario.ts'
@@ -52,7 +52,7 @@ export function startSender(
   /** When a message that was acknowledged is sent once more; null: it is not. */
   repeatAt: (message: Message) => number | null = () => null,
 ): { isOver(): boolean } {
-  const { time, faults, rng, book, trace } = outside
+  const { time, faults, rng, observations, trace } = outside
   const { headers, body } = requestOf(message)
   const { tenant = DEFAULT_TENANT } = message
   let open = 0
@@ -82,9 +82,10 @@ export function startSender(
             if (life.isDead() || faults.answerLost()) return
             time.after(rng.between(1, 20), () => {
               trace('sender', () => `${message.id} is acknowledged as ${short(eventId)}`)
-              if (duplicate) book.counts.duplicates += 1
-              if (message.isForged) book.violate('N1', `the forged message ${message.id} was accepted`)
-              checkAcknowledged(book, outside.data, {
+              if (duplicate) observations.counts.duplicates += 1
+              if (message.isForged)
+                observations.violate('N1', `the forged message ${message.id} was accepted`)
+              checkAcknowledged(observations, outside.data, {
                 tenant,
                 source: message.source,
                 dedupKey: message.id,
@@ -101,11 +102,11 @@ export function startSender(
             const isOff = error instanceof AppError && error.code === 'source_disabled'
             const isFinal = error instanceof AppError && error.kind !== 'unavailable' && !isOff
             if (isFinal) {
-              book.counts.refusals += 1
-              if (!message.isForged) book.violate('BROKEN', `${message.id} is refused: ${error.code}`)
+              observations.counts.refusals += 1
+              if (!message.isForged) observations.violate('BROKEN', `${message.id} is refused: ${error.code}`)
               isAnswered = true
             } else if (!(error instanceof AppError)) {
-              book.violate('BROKEN', `${message.id} is answered by an exception`)
+              observations.violate('BROKEN', `${message.id} is answered by an exception`)
             }
             close(isFinal ? null : post)
           },
@@ -142,7 +143,7 @@ function ofTenant(dump: StoreDump, tenant: TenantId): StoreDump {
 }
 
 /** Looks at what waits for a person, and decides about one or two of them. */
-export function actAsPerson(outside: Outside): void {
+export function actAsOperator(outside: Outside): void {
   const { data, rng } = outside
   const life = pickLife(outside)
   const engine = life?.engine() ?? null
@@ -150,7 +151,7 @@ export function actAsPerson(outside: Outside): void {
   life.pass(() => {
     const dump = ofTenant(data.dump(), DEFAULT_TENANT)
     const { deadLetters } = dump
-    const waiting = waitingForPerson(outside.book)
+    const waiting = waitingForOperator(outside.observations)
     const dead = deadLetters.filter(({ state }) => state === 'open')
     if (waiting.length > 0) decide(outside, engine, rng.pick(waiting))
     if (dead.length > 0) {
@@ -168,24 +169,24 @@ export function actAsPerson(outside: Outside): void {
 export function decideAll(outside: Outside): void {
   const engine = pickLife(outside)?.engine() ?? null
   if (engine === null) return
-  for (const row of waitingForPerson(outside.book)) decide(outside, engine, row, 0)
+  for (const row of waitingForOperator(outside.observations)) decide(outside, engine, row, 0)
 }
 
 function decide(outside: Outside, engine: Engine, row: WorkRow, wrongPerMille = 50): void {
   const { id, key } = row
-  const { rng, book } = outside
+  const { rng, observations } = outside
   if (key === null) {
-    book.violate('BROKEN', `work ${short(id)} is parked without a key`)
+    observations.violate('BROKEN', `work ${short(id)} is parked without a key`)
     return
   }
   // A person looks at the vendor's screen, and is seldom wrong.
   const isThere = outside.vendor().has(keyOfGeneration(key, row.generation)) !== rng.chance(wrongPerMille)
   const as = isThere ? 'done' : 'released'
-  addTo(book.words, key, as)
+  addTo(observations.words, key, as)
   // A word about a batch is one about each that is in it.
-  for (const member of book.works.values())
+  for (const member of observations.works.values())
     if (member.into === id && member.state === 'merged' && member.key !== null)
-      addTo(book.words, member.key, as)
+      addTo(observations.words, member.key, as)
   outside.trace('person', () => `says that ${key} is ${as}`)
   ask(outside, engine.resolve(DEFAULT_TENANT, id, { as, key, reason: 'looked' }))
 }

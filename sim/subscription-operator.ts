@@ -7,10 +7,10 @@ import type { SubscriptionRecord } from '../src/core/webhooks/subscription/index
 import type { Engine } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import type { Endpoints } from './endpoints.ts'
-import { API_NAMES, drawHook, hooksBeside, OTHER_TENANT, TENANTS } from './hooks.ts'
 import { short } from './node.ts'
-import { ask, type Outside, pickLife } from './outside.ts'
+import { ask, type Outside, pickLife } from './node-access.ts'
 import type { Rng } from './random.ts'
+import { API_NAMES, drawHook, hooksBeside, OTHER_TENANT, TENANTS } from './subscriptions.ts'
 
 const ACTS = {
   create: 22,
@@ -32,19 +32,19 @@ const ACTS = {
 const WHY = { actor: 'keeper', reason: 'because' } as const
 const OVERLAPS_MS: readonly number[] = [0, 5_000, 60_000]
 
-export interface HookPeople {
+export interface SubscriptionOperator {
   act(): void
   /** Once nothing goes wrong any more: all that is there is put to work, what is gone for good is removed. Answers what is left to do. */
   mend(): number
 }
 
-export function makeHookPeople(
+export function makeSubscriptionOperator(
   outside: Outside,
   rng: Rng,
   endpoints: Endpoints,
   /** What people were given is theirs: nobody else may see it. */
   told: { disables(tenant: TenantId, name: string): void; sees(text: string): void },
-): HookPeople {
+): SubscriptionOperator {
   const { time, trace } = outside
 
   const folderNames = (tenant: TenantId): readonly string[] =>

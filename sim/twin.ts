@@ -16,7 +16,7 @@ import type { HttpClient, HttpOutcome, HttpRequest } from '../src/ports/http-cli
 import type { Commit } from '../src/ports/store.ts'
 import type { Outcome } from './data.ts'
 import { type Life, short } from './node.ts'
-import type { Outside } from './outside.ts'
+import type { Outside } from './node-access.ts'
 import type { Rng } from './random.ts'
 import type { Acknowledgement } from './run-observations.ts'
 import { ROUTES, SOURCES } from './scenario.ts'
@@ -87,7 +87,7 @@ const OVER: ReadonlySet<string> = new Set(['done', 'dead', 'skipped', 'cancelled
 
 export function makeTwinWorld(outside: Outside, rng: Rng): TwinWorld {
   if (outside.profile.hasTwin !== true) return NOTHING
-  const { time, data, book, faults, trace } = outside
+  const { time, data, observations, faults, trace } = outside
   const effects = new Map<string, number>()
   const open = new Set<WorkId>()
   /** When a message that was seen may come again, by its id. */
@@ -99,8 +99,8 @@ export function makeTwinWorld(outside: Outside, rng: Rng): TwinWorld {
   const exchange = (life: Life, request: HttpRequest): Promise<HttpOutcome> =>
     new Promise((resolve) => {
       const event = request.headers['x-event'] ?? ''
-      if (data.event(TWIN, event as never) === null && !book.gone.events.has(event as never))
-        book.violate(
+      if (data.event(TWIN, event as never) === null && !observations.gone.events.has(event as never))
+        observations.violate(
           'N10',
           `the vendor of the twin is called for ${short(event)}, an event of another tenant`,
         )
@@ -141,8 +141,8 @@ export function makeTwinWorld(outside: Outside, rng: Rng): TwinWorld {
   const take = (key: string) => {
     const count = (effects.get(key) ?? 0) + 1
     effects.set(key, count)
-    book.counts.twinEffects += 1
-    if (count > 1) book.violate('N3', `${key} of the twin has its effect ${count} times`)
+    observations.counts.twinEffects += 1
+    if (count > 1) observations.violate('N3', `${key} of the twin has its effect ${count} times`)
   }
 
   const checkAppended = (commit: Commit) => {
@@ -150,16 +150,16 @@ export function makeTwinWorld(outside: Outside, rng: Rng): TwinWorld {
       if (write.w !== 'event.append' || write.event.source !== 'shop') continue
       const { id, dedupKey, subject } = write.event
       if (time.now() < (windows.get(dedupKey) ?? 0))
-        book.violate('N1', `a second event of ${dedupKey} of the twin within its window`)
+        observations.violate('N1', `a second event of ${dedupKey} of the twin within its window`)
       windows.set(dedupKey, time.now() + WINDOW_MS)
       edges.add(time.now() + WINDOW_MS)
-      book.counts.twins += 1
+      observations.counts.twins += 1
       const wanted = routes.filter(({ on }) => on.includes(subject)).map(({ name }) => `route:${name}`)
       const given = commit.writes.flatMap((other) =>
         other.w === 'work.add' && other.work.eventId === id ? [other.work.consumer] : [],
       )
       if (wanted.sort().join() !== given.sort().join())
-        book.violate('N2', `event ${short(id)} of the twin has work for ${given.join() || 'nobody'}`)
+        observations.violate('N2', `event ${short(id)} of the twin has work for ${given.join() || 'nobody'}`)
     }
   }
 
@@ -169,7 +169,7 @@ export function makeTwinWorld(outside: Outside, rng: Rng): TwinWorld {
     if (guard?.g !== 'dedup' || guard.source !== 'shop') return
     const until = windows.get(guard.key)
     if (until === undefined || until <= time.now())
-      book.violate('N1', `${guard.key} of the twin is taken for a repetition after its window`)
+      observations.violate('N1', `${guard.key} of the twin is taken for a repetition after its window`)
   }
 
   const seeWork = (commit: Commit) => {
@@ -183,7 +183,7 @@ export function makeTwinWorld(outside: Outside, rng: Rng): TwinWorld {
       const key = row.key ?? write.note.key
       const [, name = ''] = row.consumer.split(':')
       if (key !== null && !effects.has(`/${name}/${encodeURIComponent(key)}`))
-        book.violate('N10', `work ${short(id)} of the twin is done, and its vendor never saw ${key}`)
+        observations.violate('N10', `work ${short(id)} of the twin is done, and its vendor never saw ${key}`)
     }
   }
 
@@ -230,19 +230,19 @@ export function makeTwinWorld(outside: Outside, rng: Rng): TwinWorld {
         return prune()
       } finally {
         for (const event of before)
-          if (data.event(TWIN, event.id) === null) book.gone.events.set(event.id, event)
+          if (data.event(TWIN, event.id) === null) observations.gone.events.set(event.id, event)
       }
     },
     isSettled: () => open.size === 0,
     end() {
       const isThere = ({ eventId }: Acknowledgement) =>
-        data.event(TWIN, eventId) !== null || book.gone.events.has(eventId)
-      for (const one of book.acknowledgements)
+        data.event(TWIN, eventId) !== null || observations.gone.events.has(eventId)
+      for (const one of observations.acknowledgements)
         if (one.tenant === TWIN && !isThere(one))
-          book.violate('N1', `acknowledged event ${short(one.eventId)} of the twin is gone`)
+          observations.violate('N1', `acknowledged event ${short(one.eventId)} of the twin is gone`)
       for (const row of data.dump().work)
         if (row.tenant === TWIN && !OVER.has(row.state))
-          book.violate('N12', `work ${short(row.id)} of the twin is ${row.state} at the end`)
+          observations.violate('N12', `work ${short(row.id)} of the twin is ${row.state} at the end`)
     },
   }
 }

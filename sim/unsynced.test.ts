@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import type { Bug } from './bug.ts'
 import { findBug } from './bugs.ts'
-import { huntBug } from './hunt.ts'
+import { huntBug } from './find-bug.ts'
 import { forgetUnsynced } from './unsynced.ts'
 import { simulate } from './world.ts'
 

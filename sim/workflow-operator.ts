@@ -6,7 +6,7 @@ import type { InstanceRow } from '../src/core/workflows/instance/index.ts'
 import type { Engine } from '../src/engine/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
 import { short } from './node.ts'
-import { ask, type Outside } from './outside.ts'
+import { ask, type Outside } from './node-access.ts'
 
 type InstanceAct = 'fire' | 'move' | 'edit' | 'retry' | 'cancel'
 
@@ -14,12 +14,12 @@ const ACTS: Readonly<Record<InstanceAct, number>> = { fire: 50, move: 10, edit: 
 /** What a step did twice must be the engine's doing, and not a person's. */
 const UNMOVED = 'chain'
 
-const HAND = { tenant: DEFAULT_TENANT, actor: 'clerk', role: 'admin', permissions: [] } as const
+const OPERATOR = { tenant: DEFAULT_TENANT, actor: 'clerk', role: 'admin', permissions: [] } as const
 const WHY = { reason: 'because' } as const
 
 export function actOnCases(outside: Outside, engine: Engine, dump: StoreDump): void {
-  const { rng, book } = outside
-  if (book.cases === null) return
+  const { rng, observations } = outside
+  if (observations.cases === null) return
   const active = dump.instances.filter(({ state }) => state === 'active')
   for (let acts = rng.between(1, 3); acts > 0 && active.length > 0; acts -= 1)
     actOn(outside, engine, rng.pick(active))
@@ -29,7 +29,7 @@ export function actOnCases(outside: Outside, engine: Engine, dump: StoreDump): v
   const homes = active.filter((one) => one.workflow === workflow)
   const isWanted = homes.length > 0 && rng.chance(700)
   outside.trace('clerk', () => `${isWanted ? 'correlates' : 'discards'} ${short(id)}`)
-  const said = { actor: HAND.actor, reason: 'because' }
+  const said = { actor: OPERATOR.actor, reason: 'because' }
   ask(
     outside,
     isWanted
@@ -39,9 +39,9 @@ export function actOnCases(outside: Outside, engine: Engine, dump: StoreDump): v
 }
 
 function actOn(outside: Outside, engine: Engine, { id, workflow, definition, marking }: InstanceRow): void {
-  const { rng, book } = outside
-  const { hands } = engine.workflows
-  const document = book.cases?.byHash(definition)
+  const { rng, observations } = outside
+  const { instanceActions } = engine.workflows
+  const document = observations.cases?.byHash(definition)
   if (document === undefined) return
   const act = rng.weighted(ACTS)
   outside.trace('clerk', () => `${act} ${workflow} ${short(id)}`)
@@ -49,26 +49,29 @@ function actOn(outside: Outside, engine: Engine, { id, workflow, definition, mar
     case 'fire': {
       const byHand = document.transitions.filter(({ on }) => on === 'manual' || on === 'event')
       const transition = rng.pick(byHand.length > 0 && rng.chance(900) ? byHand : document.transitions).name
-      ask(outside, hands.fire(HAND, id, { transition, input: null, comment: null }))
+      ask(outside, instanceActions.fire(OPERATOR, id, { transition, input: null, comment: null }))
       return
     }
     case 'move': {
       const from = Object.keys(marking)
       if (workflow === UNMOVED || from.length === 0) return
       const to = rng.pick(document.places.filter(({ type }) => type !== 'error')).name
-      ask(outside, hands.move(HAND, id, { from: { [rng.pick(from)]: 1 }, to: { [to]: 1 }, ...WHY }))
+      ask(
+        outside,
+        instanceActions.move(OPERATOR, id, { from: { [rng.pick(from)]: 1 }, to: { [to]: 1 }, ...WHY }),
+      )
       return
     }
     case 'edit': {
       const changes = [{ path: 'data.n', value: rng.between(1, 100) }]
-      ask(outside, hands.edit(HAND, id, { changes, ...WHY }))
+      ask(outside, instanceActions.edit(OPERATOR, id, { changes, ...WHY }))
       return
     }
     case 'retry':
-      ask(outside, hands.retry(HAND, id, { firing: null, ...WHY }))
+      ask(outside, instanceActions.retry(OPERATOR, id, { firing: null, ...WHY }))
       return
     case 'cancel':
-      ask(outside, hands.cancel(HAND, id, WHY))
+      ask(outside, instanceActions.cancel(OPERATOR, id, WHY))
       return
   }
 }

@@ -8,10 +8,9 @@ import { DECISIONS } from '../src/engine/index.ts'
 import { StoreError } from '../src/ports/store.ts'
 import type { Bug } from './bug.ts'
 import { makeBusWorld } from './bus-world.ts'
-import { drawCases, isCaseKind } from './cases.ts'
-import { checkEnd, hasUnsettled, healingMs, unsettled, waitingForPerson } from './check-end.ts'
+import { checkEnd, hasUnsettled, healingMs, unsettled, waitingForOperator } from './check-end.ts'
+import { makeFlowControlChecks } from './check-flow-control.ts'
 import { makeLaneChecks } from './check-lanes.ts'
-import { makePaceChecks } from './check-pace.ts'
 import { makeRetentionChecks } from './check-retention.ts'
 import { makeRoleChecks } from './check-roles.ts'
 import { makeRowChecks } from './check-rows.ts'
@@ -21,7 +20,7 @@ import { checkTenants } from './check-tenants.ts'
 import { makeWorkflowChecks } from './check-workflows.ts'
 import { makeMachineClock, makeVirtualTime } from './clock.ts'
 import { makeConnectionWorld } from './connection-world.ts'
-import { makeCounting } from './counting.ts'
+import { makeCounting } from './count-features.ts'
 import { type Data, makeData, type StoreKind } from './data.ts'
 import { makeDefiners } from './definition-editors.ts'
 import { type Draw, drawNodes, drawSharp } from './draw.ts'
@@ -38,19 +37,20 @@ import {
   withNodes,
 } from './faults.ts'
 import { drawRoles, drawSome, type FleetPlan } from './fleet.ts'
-import { makeHookWorld } from './hook-world.ts'
 import { type Life, type NodeDeps, short, startLife } from './node.ts'
-import { type Outside, pickLife } from './outside.ts'
+import { type Outside, pickLife } from './node-access.ts'
 import { NO_PARTS, type Parts } from './parts.ts'
 import { makePrimary } from './primary.ts'
 import { makeRng, type Rng } from './random.ts'
-import { type Counts, makeBook, type Violation } from './run-observations.ts'
+import { type Counts, makeObservations, type Violation } from './run-observations.ts'
 import { BUNDLES, HEALED, type ScenarioRoute, withConnectionRoutes } from './scenario.ts'
-import { actAsPerson, decideAll, drawMessage, type Message, startSender } from './senders-and-operator.ts'
+import { actAsOperator, decideAll, drawMessage, type Message, startSender } from './senders-and-operator.ts'
 import { makeNodeStore, type StoreWatch } from './store.ts'
+import { makeHookWorld } from './subscription-world.ts'
 import { makeTwinWorld } from './twin.ts'
 import { TWIN } from './twin-tenant.ts'
 import { makeVendor, type Vendor, type VendorWatch } from './vendor.ts'
+import { drawCases, isCaseKind } from './workflows.ts'
 
 /** Parts that are named are there, or are not, whatever the seed or the bug says. */
 export interface RunOptions extends Partial<Parts> {
@@ -84,7 +84,7 @@ const START_AT = 1_800_000_000_000
 const PLAIN = new Set(['audit', 'note', 'told', 'bomb'])
 const RESTART_MS_MAX = 3_000
 const DRAIN_MS = 1_500
-const PERSON_AGAIN_MS = 20_000
+const OPERATOR_AGAIN_MS = 20_000
 const APPLY_AGAIN_MS = 1_000
 /** More at once would only take longer. */
 const LIVES_MAX = 6
@@ -123,15 +123,15 @@ function makeWorld(options: RunOptions): World {
     onLine?.(`${String(time.now() - START_AT).padStart(8)} ${who.padEnd(6)} ${what()}`)
   const primary = makePrimary({ time, trace })
   const cases = profile.hasCases ? drawCases(rng.fork('net')) : null
-  const book = makeBook(trace, cases)
+  const observations = makeObservations(trace, cases)
   const whole = makeData(options.store, () => faults.commit())
   const data = bug?.data?.(whole) ?? whole
   // Whoever checks the shop sees nothing of its twin.
   const plain = profile.hasTwin === true ? withoutTwin(whole) : whole
   const vendorOf = (): Vendor => vendor
-  const lanes = makeLaneChecks({ book, data: plain })
+  const lanes = makeLaneChecks({ observations, data: plain })
   const rows = makeRowChecks({
-    book,
+    observations,
     data: plain,
     time,
     lanes,
@@ -139,7 +139,7 @@ function makeWorld(options: RunOptions): World {
     hasFailed: (step) => workflows.hasFailed(step),
   })
   const sends = makeSendChecks({
-    book,
+    observations,
     data: plain,
     time,
     vendor: vendorOf,
@@ -148,19 +148,19 @@ function makeWorld(options: RunOptions): World {
   })
   const definersRng = rng.fork('definers')
   const definers = makeDefiners({
-    book,
+    observations,
     time,
     rng: definersRng,
     pickLife: () => pickLife({ lives: () => lives, rng: definersRng }),
     isHealed: () => isHealed,
     trace,
   })
-  const schedules = makeScheduleChecks({ book, time })
-  const pace = makePaceChecks({ book, time, profile })
-  const roleChecks = makeRoleChecks({ book })
-  const retention = makeRetentionChecks({ book, data: plain, time })
-  const counting = makeCounting({ book, data: plain })
-  const workflows = makeWorkflowChecks({ book, time })
+  const schedules = makeScheduleChecks({ observations, time })
+  const pace = makeFlowControlChecks({ observations, time, profile })
+  const roleChecks = makeRoleChecks({ observations })
+  const retention = makeRetentionChecks({ observations, data: plain, time })
+  const counting = makeCounting({ observations, data: plain })
+  const workflows = makeWorkflowChecks({ observations, time })
   const traced = tracedRows(rows, trace)
   const storeWatch: StoreWatch = {
     ...rows,
@@ -248,7 +248,7 @@ function makeWorld(options: RunOptions): World {
     data: plain,
     faults,
     profile,
-    book,
+    observations,
     rng: rng.fork('people'),
     vendor: vendorOf,
     lives: () => lives,
@@ -282,7 +282,7 @@ function makeWorld(options: RunOptions): World {
       node,
       roles,
       isShared: profile.hasFleet === true || (hasBus && profile.nodes > 1),
-      isMirrored: buses.isMirrored,
+      hasOutbox: buses.hasOutbox,
       connect: (life, clock) => buses.connect(life, clock),
       settings: (config) => bug?.config?.(config) ?? config,
       time,
@@ -331,11 +331,11 @@ function makeWorld(options: RunOptions): World {
         links.logged(line)
       },
       onApply(life, wanted, applied) {
-        book.bundles.push(wanted)
+        observations.bundles.push(wanted)
         definers.applying(life, applied)
       },
       onCrash(life) {
-        book.counts.crashes += 1
+        observations.counts.crashes += 1
         lives.splice(lives.indexOf(life), 1)
         buses.left(life)
         // A second process of the same node may be running already.
@@ -347,7 +347,7 @@ function makeWorld(options: RunOptions): World {
       onError(life, name, message) {
         // Whoever is started a second time is told so.
         const isKnown = name === 'node.name-taken' && doubled.has(life)
-        if (!isKnown) book.violate('BROKEN', `${life.name} ${name}: ${message}`)
+        if (!isKnown) observations.violate('BROKEN', `${life.name} ${name}: ${message}`)
       },
       onRun(life, run, attempt, event) {
         links.ran(life, run, event)
@@ -357,7 +357,7 @@ function makeWorld(options: RunOptions): World {
           ? routes.find(({ document }) => document.name === run)?.document.retry
           : undefined
         if (policy !== undefined && attempt > policy.attempts)
-          book.violate('N6', `${run} runs a ${attempt}th time`)
+          observations.violate('N6', `${run} runs a ${attempt}th time`)
       },
       trace,
     }
@@ -405,14 +405,14 @@ function makeWorld(options: RunOptions): World {
     })
     repeat(chaos.fork('jump'), profile.jumpEveryMs, () => {
       const ms = chaos.between(-10 * MINUTE, 10 * MINUTE)
-      book.counts.jumps += 1
+      observations.counts.jumps += 1
       trace(node.name, () => `wall clock jumps by ${ms} ms`)
       node.machine.jump(ms)
     })
     repeat(chaos.fork('pause'), profile.pauseEveryMs, () => {
       const life = newest(node)
       if (life === undefined || life.isPaused()) return
-      book.counts.pauses += 1
+      observations.counts.pauses += 1
       life.pause()
       links.paused(life)
       // From a hiccup to far past the lease.
@@ -445,7 +445,7 @@ function makeWorld(options: RunOptions): World {
     repeat(chaos.fork('guest'), plan.guestEveryMs, () => {
       if (lives.length >= LIVES_MAX) return
       guests += 1
-      book.counts.guests += 1
+      observations.counts.guests += 1
       const guest = addNode(`g${guests}`, plan.hasRoles ? drawSome(chaos) : ALL_ROLES, true)
       disturb(guest)
       time.after(chaos.between(500, 2 * plan.guestEveryMs), () => {
@@ -458,18 +458,18 @@ function makeWorld(options: RunOptions): World {
       primary.breakAtNext({ isBefore: chaos.chance(500), awayMs, lingerMs })
     }
     repeat(chaos.fork('cut'), plan.cutEveryMs, () => {
-      book.counts.cuts += 1
+      observations.counts.cuts += 1
       breakStore(null)
     })
     repeat(chaos.fork('fail-over'), plan.failOverEveryMs, () => {
-      book.counts.failOvers += 1
+      observations.counts.failOvers += 1
       breakStore(chaos.between(10, plan.awayMsMax))
     })
   }
 
-  const disturbPeople = () => {
+  const disturbOperators = () => {
     const chaos = rng.fork('chaos/people')
-    repeat(chaos.fork('person'), profile.personEveryMs, () => actAsPerson(outside))
+    repeat(chaos.fork('person'), profile.operatorEveryMs, () => actAsOperator(outside))
     repeat(chaos.fork('define'), profile.redefineEveryMs, () => {
       routes = chaos.pick(bundles)
       redefine()
@@ -520,7 +520,7 @@ function makeWorld(options: RunOptions): World {
     )
     for (const node of nodes) disturb(node)
     if (profile.fleet !== undefined) disturbFleet(profile.fleet)
-    disturbPeople()
+    disturbOperators()
     buses.begin(repeat)
     const drawn = rng.fork('messages')
     const hubs = rng.fork('hubs')
@@ -537,13 +537,13 @@ function makeWorld(options: RunOptions): World {
       const at = drawn.int(Math.floor(profile.faultsMs * 0.8))
       time.after(at, () => senders.push(startSender(outside, message, twins.repeatAt)))
     }
-    const isBroken = () => book.violations.length > 0
+    const isBroken = () => observations.violations.length > 0
     /** What must be over, by the name that a failure gives it. */
     const parts: Readonly<Record<string, () => boolean>> = {
       'a node': () => lives.some((life) => life.engine() !== null),
       'a sender': () => senders.length === messages.length && senders.every((sender) => sender.isOver()),
-      'a job': () => !hasUnsettled(book, workflows.model),
-      'a replay': () => book.replaying.size === 0,
+      'a job': () => !hasUnsettled(observations, workflows.model),
+      'a replay': () => observations.replaying.size === 0,
       'the schedule': schedules.isSeen,
       'the twin': twins.isSettled,
       subscriptions: hooks.isMended,
@@ -564,13 +564,13 @@ function makeWorld(options: RunOptions): World {
         return isOver()
       })
       if (isBroken() || isOver()) return
-      const left = unsettled(book, workflows.model).map(
+      const left = unsettled(observations, workflows.model).map(
         (row) => `${short(row.id)} ${row.consumer} ${row.step ?? ''} ${row.state}`,
       )
-      const parked = waitingForPerson(book).length
+      const parked = waitingForOperator(observations).length
       const open = Object.keys(parts).filter((name) => parts[name]?.() === false)
       const what = left.length > 0 ? left : open.length > 0 ? open : [`${parked} parked`]
-      book.violate('N12', `not settled in time: ${what.join(', ')}`)
+      observations.violate('N12', `not settled in time: ${what.join(', ')}`)
     }
     await time.run(START_AT + profile.faultsMs, isBroken)
     if (!isBroken()) {
@@ -578,30 +578,30 @@ function makeWorld(options: RunOptions): World {
       await settle(isSettled)
     }
     if (!isBroken()) {
-      checkEnd(book, plain, workflows.model)
+      checkEnd(observations, plain, workflows.model)
       schedules.end()
       twins.end()
-      await checkTenants(book, whole, data)
+      await checkTenants(observations, whole, data)
       hooks.end()
       links.end()
       buses.end()
     }
     // A person can finish the rest: each word is taken, sooner or later, and what waited for it goes on.
-    if (!isBroken() && waitingForPerson(book).length > 0) {
+    if (!isBroken() && waitingForOperator(observations).length > 0) {
       // What a guest leaves behind may have to be decided once more.
       const ask = () => {
         decideAll(outside)
-        time.after(PERSON_AGAIN_MS, ask)
+        time.after(OPERATOR_AGAIN_MS, ask)
       }
       ask()
-      await settle(() => isSettled() && waitingForPerson(book).length === 0)
-      if (!isBroken()) checkEnd(book, plain, workflows.model)
+      await settle(() => isSettled() && waitingForOperator(observations).length === 0)
+      if (!isBroken()) checkEnd(observations, plain, workflows.model)
     }
     return {
       seed,
       store: options.store,
-      violations: book.violations,
-      counts: { ...book.counts },
+      violations: observations.violations,
+      counts: { ...observations.counts },
       steps: time.steps(),
       virtualMs: time.now() - START_AT,
     }

@@ -122,12 +122,12 @@ test.each(GROUNDS)(
     expect(JSON.parse(String(entry?.result))).toEqual({ ticket: 1_001 })
 
     const { items: letters } = await reads.deadLetters({ cursor: null, limit: 10 })
-    const letterOf = (event: EventId) => letters.find(({ eventId }) => eventId === event)
-    expect(letterOf(refused)).toMatchObject({
+    const deadLetterOf = (event: EventId) => letters.find(({ eventId }) => eventId === event)
+    expect(deadLetterOf(refused)).toMatchObject({
       class: 'validation',
       lastError: expect.stringContaining('the tracker refused the issue: no such project'),
     })
-    expect(letterOf(wrong)).toMatchObject({
+    expect(deadLetterOf(wrong)).toMatchObject({
       class: 'validation',
       lastError: expect.stringContaining('input.title'),
     })

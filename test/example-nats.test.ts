@@ -40,7 +40,7 @@ test('[BU56] publishing gitlab.events.issue.created on the bus starts the triage
   expect(instances).toHaveLength(1)
   expect(instances[0]?.workflow).toBe('gitlab_new_issue_triage')
   expect(world.calls[0]?.request.url).toContain('/v1/chat/completions')
-  expect(one.engine.inlets.state(DEFAULT_TENANT, 'gitlab_bus')).toEqual({ is: 'consuming' })
+  expect(one.engine.busConsumers.state(DEFAULT_TENANT, 'gitlab_bus')).toEqual({ is: 'consuming' })
 })
 
 test('[BU57] the example notifies the team once, whatever comes twice', async () => {

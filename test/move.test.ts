@@ -5,9 +5,9 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import pg, { type PoolClient } from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { makeCountingEncryption } from '../src/adapters/encryption-local/encryption.fixture.ts'
 import { makeMemoryLog } from '../src/adapters/log-memory/index.ts'
 import { makeSystemRandom } from '../src/adapters/random-system/index.ts'
-import { makeCountingSeal } from '../src/adapters/seal-local/seal.fixture.ts'
 import { layMark } from '../src/adapters/store-postgres/archive/move-mark.ts'
 import { openPostgresArchive, openPostgresStore } from '../src/adapters/store-postgres/index.ts'
 import { lockSchema } from '../src/adapters/store-postgres/migrate.ts'
@@ -16,7 +16,7 @@ import { openSqliteArchive, openSqliteStore } from '../src/adapters/store-sqlite
 import { moveStore } from '../src/app/move-store.ts'
 import type { NodeId, TenantId } from '../src/core/foundation/ids/index.ts'
 import { ARCHIVE_TABLES, type ArchiveTable } from '../src/core/store/archive/index.ts'
-import { makeSealStore } from '../src/engine/commit/encrypted-store.ts'
+import { makeEncryptedStore } from '../src/engine/commit/encrypted-store.ts'
 import { makeHmacKeys } from '../src/engine/secrets/hmac-keys.ts'
 import type { ArchiveTarget } from '../src/ports/archive.ts'
 import type { Store, Write } from '../src/ports/store.ts'
@@ -152,15 +152,18 @@ describe('a store that was moved', () => {
 
   test('[HK8] has the key of `hmac`, as it was encrypted: digests stay the same', async () => {
     const file = await makeSqliteFile()
-    const seal = { seal: makeCountingSeal(), log: makeMemoryLog() }
+    const encryption = { encryption: makeCountingEncryption(), log: makeMemoryLog() }
     const tenant = 'default' as TenantId
-    const keys = makeHmacKeys({ store: makeSealStore(file.harness.store, seal), random: makeSystemRandom() })
+    const keys = makeHmacKeys({
+      store: makeEncryptedStore(file.harness.store, encryption),
+      random: makeSystemRandom(),
+    })
     const before = await keys.ensure(tenant)
     await file.harness.close()
     const database = await postgres.makeDatabase()
     expect((await move(file.file, database.url)).isMoved).toBe(true)
     await using store = await openPostgresStore({ connection: database.url })
-    const after = await makeHmacKeys({ store: makeSealStore(store, seal) }).load(tenant)
+    const after = await makeHmacKeys({ store: makeEncryptedStore(store, encryption) }).load(tenant)
     expect(after?.('["ada"]')).toBe(before('["ada"]'))
   })
 

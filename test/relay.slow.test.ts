@@ -12,10 +12,10 @@ import { makeMemoryLog } from '../src/adapters/log-memory/index.ts'
 import { openPostgresStore } from '../src/adapters/store-postgres/index.ts'
 import type { NewEvent } from '../src/core/events/event/index.ts'
 import { makeIds, type TenantId } from '../src/core/foundation/ids/index.ts'
-import { tellTokens } from '../src/core/store/outbox/index.ts'
+import { tokenMessages } from '../src/core/store/outbox/index.ts'
 import { makeStoreTime } from '../src/engine/commit/store-time.ts'
 import { ENGINE_DEFAULTS } from '../src/engine/index.ts'
-import { makeMirrorStore, makeRelay, makeTurn } from '../src/engine/outbox/index.ts'
+import { makeLeaderLease, makeOutboxStore, makeRelay } from '../src/engine/outbox/index.ts'
 import type { Bus } from '../src/ports/bus.ts'
 import type { Store } from '../src/ports/store.ts'
 import { type NatsServer, startNats } from './support/nats.ts'
@@ -80,10 +80,10 @@ async function openNode(url: string): Promise<{ readonly store: Store; readonly 
   const clock = makeSystemClock()
   const behind = await openPostgresStore({ connection: url })
   let wake = () => {}
-  const store = makeMirrorStore(behind, () => wake())
+  const store = makeOutboxStore(behind, () => wake())
   const time = makeStoreTime(clock)
-  const turn = makeTurn({ store, time, by: ids.uuid() })
-  const relay = makeRelay({ store, bus, clock, log: makeMemoryLog(), time, turn }, ENGINE_DEFAULTS)
+  const leaderLease = makeLeaderLease({ store, time, by: ids.uuid() })
+  const relay = makeRelay({ store, bus, clock, log: makeMemoryLog(), time, leaderLease }, ENGINE_DEFAULTS)
   wake = relay.wake
   relay.start()
   closing.push(async () => {
@@ -127,7 +127,7 @@ test('[BU29] NATS killed and restarted under load: everything is published, once
     marking: { [revision % 2 === 0 ? 'a' : 'b']: 1 },
   })
   const move = async (revision: number) => {
-    const rows = tellTokens(TENANT, revision === 0 ? null : at(revision - 1), at(revision))
+    const rows = tokenMessages(TENANT, revision === 0 ? null : at(revision - 1), at(revision))
     await storeOf(revision).commit({ tenant: TENANT, guards: [], writes: [{ w: 'outbox.add', rows }] })
   }
   const moving = (async () => {
@@ -165,7 +165,7 @@ test('[BU34] to an empty NATS the tokens of active instances are republished', a
     }
     // By which a start finds its tenants.
     const bundle = { w: 'record.put', kind: 'bundle', key: 'current', version: revision, body: '{}' } as const
-    const rows = tellTokens(TENANT, null, row)
+    const rows = tokenMessages(TENANT, null, row)
     return store.commit({
       tenant: TENANT,
       guards: [],

@@ -149,13 +149,13 @@ beforeAll(async () => {
     await ended('again', 422, 'dead'),
   ]
   const letters = await ask('GET', '/v1/dead-letters', owner)
-  const letterOf = (work: string) =>
+  const deadLetterOf = (work: string) =>
     letters.items.find(({ workId }: { workId: string }) => workId === work).id
-  const filter = { ids: [letterOf(again.work)] }
+  const filter = { ids: [deadLetterOf(again.work)] }
   const { replayId } = await ask('POST', '/v1/dead-letters/replay', owner, { body: { filter } })
   // The replay dies as the first attempt did.
   await seen(
-    (one) => one.type === 'deadLetter' && one.id === letterOf(again.work) && one.state === 'replaying',
+    (one) => one.type === 'deadLetter' && one.id === deadLetterOf(again.work) && one.state === 'replaying',
   )
   for (let state = 'running'; state === 'running'; ) {
     state = (await ask('GET', '/v1/replays/{id}', owner, { params: { id: replayId } })).state
@@ -182,7 +182,7 @@ beforeAll(async () => {
     done: done.work,
     parked: parked.work,
     dead: dead.work,
-    letter: letterOf(dead.work),
+    letter: deadLetterOf(dead.work),
     key: made.id,
     replay: replayId,
     failure: (await ask('GET', '/v1/failures', owner)).items[0].id,

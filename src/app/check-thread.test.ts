@@ -28,7 +28,7 @@ const ROUTE = 'kind: Route\nname: r\non: shop.paid\ndo: { function: known }\n'
 function job(text: string): CheckJob & { readonly job: 'files' } {
   const beside = {
     profiles: new Map(),
-    inForce: [],
+    deployedDocuments: [],
     emits: [],
     secretNames: null,
     hasEnvironment: true,
@@ -94,7 +94,7 @@ describe('[DV50] checks run off the main thread', { timeout: 60_000 }, () => {
     expect(there.definitions).toStrictEqual(here.definitions)
     expect(there.documents.map(hashDocument)).toEqual(here.documents.map(hashDocument))
 
-    const again = { ...one, beside: { ...one.beside, inForce: here.documents } }
+    const again = { ...one, beside: { ...one.beside, deployedDocuments: here.documents } }
     expect(await run(again, answer)).toStrictEqual(await runCheck(again, answer))
 
     const written = parseJson(

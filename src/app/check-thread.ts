@@ -109,13 +109,13 @@ function exchange(
       worker.off('message', onMessage).off('error', onError).off('exit', onExit)
       then()
     }
-    const tell = (message: ToThread) => worker.postMessage(pack(message))
+    const post = (message: ToThread) => worker.postMessage(pack(message))
     const deadline = setTimeout(() => settle(() => reject(tooLong(timeoutMs))), timeoutMs)
     const onMessage = (packed: Packed) => {
       const message = unpack(packed) as FromThread
       if (message.says === 'asks') {
         answer(message.questions).then(
-          (answers) => tell({ says: 'answers', answers }),
+          (answers) => post({ says: 'answers', answers }),
           (error) => settle(() => reject(error)),
         )
       } else if (message.says === 'found') settle(() => resolve(message.result))
@@ -124,7 +124,7 @@ function exchange(
     const onError = (error: unknown) => settle(() => reject(broken(error)))
     const onExit = () => onError(new Error('the thread ended'))
     worker.on('message', onMessage).on('error', onError).on('exit', onExit)
-    tell({ says: 'check', job })
+    post({ says: 'check', job })
   })
 }
 

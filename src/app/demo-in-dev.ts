@@ -16,7 +16,7 @@ export function isDemo(config: Config): boolean {
 }
 
 /** Users may replace its definitions while the node runs. */
-export async function isDemoInForce(engine: Engine): Promise<boolean> {
+export async function isDemoDeployed(engine: Engine): Promise<boolean> {
   const items = await engine.definitions.list(DEFAULT_TENANT)
   return items.some(({ document, managedBy }) => document.kind === 'Source' && managedBy === 'demo')
 }

@@ -37,7 +37,7 @@ export function engineConfigOf(
     node: node as NodeId,
     roles: new Set(config.roles),
     isShared: config.store.kind === 'postgres',
-    isMirrored: hasBus,
+    hasOutbox: hasBus,
     busPrefix: config.nats?.prefix ?? ENGINE_DEFAULTS.busPrefix,
     keptHeaders: config.keptHeaders,
     natsStreams: config.nats?.streams ?? ENGINE_DEFAULTS.natsStreams,

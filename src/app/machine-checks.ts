@@ -5,8 +5,8 @@ import { dirname } from 'node:path'
 import { findOwnFiles } from '../adapters/vault-file/index.ts'
 import type { Config } from '../config/index.ts'
 import type { Log } from '../ports/log.ts'
+import { makeFolder } from './create-directories.ts'
 import { DEV_SECRETS, type Env, isDemo } from './demo-in-dev.ts'
-import { makeFolder } from './make-folder.ts'
 import { followSetting, SettingError } from './setting-error.ts'
 
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d+){3}|::1)$/

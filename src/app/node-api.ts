@@ -5,7 +5,7 @@ import { type Demo, makeDemoApi } from '../demo/index.ts'
 import type { Engine } from '../engine/index.ts'
 import type { HttpApi } from '../http/index.ts'
 import type { Store } from '../ports/store.ts'
-import { isDemoInForce } from './demo-in-dev.ts'
+import { isDemoDeployed } from './demo-in-dev.ts'
 import { behind, type Gate, pick } from './start-gate.ts'
 
 /** What the engine does not provide. */
@@ -38,14 +38,17 @@ export function makeApi(
 ): HttpApi {
   return {
     ...rest,
-    demo: makeDemoApi(demo, () => isDemoInForce(engine)),
+    demo: makeDemoApi(demo, () => isDemoDeployed(engine)),
     sourceBodyMax: (request) => gate.bodyBytesMax(request),
     receive: (request) => gate.receive(request),
     refused: (request, error) => engine.refused(request, error),
     rejections: behind(gate, pick(engine.rejections, ['list'])),
     lanes: behind(gate, engine.lanes),
-    pace: { list: engine.pace.list, ...behind(gate, pick(engine.pace, ['one', 'closeCircuit'])) },
-    workflows: peopleBehind(gate, engine.workflows),
+    flowControl: {
+      list: engine.flowControl.list,
+      ...behind(gate, pick(engine.flowControl, ['one', 'closeCircuit'])),
+    },
+    workflows: operatorApiBehind(gate, engine.workflows),
     orphans: behind(gate, pick(engine.orphans, ['correlate', 'discard', 'retry'])),
     subscriptions: behind(gate, engine.subscriptions),
     integrations: integrationsBehind(gate, engine.integrations),
@@ -56,7 +59,7 @@ export function makeApi(
     definitions: {
       ...behind(gate, engine.definitions),
       fires: (tenant, name) => engine.schedules.state(tenant, name),
-      consumes: (tenant, name) => engine.inlets.state(tenant, name),
+      consumes: (tenant, name) => engine.busConsumers.state(tenant, name),
       functionHash: (tenant, name) => code.find(name, tenant),
       functionTimeoutMs: (tenant, name) => code.timeoutMs(name, tenant),
       functionEmits: (tenant) => code.emits(tenant),
@@ -73,14 +76,14 @@ export function makeApi(
   }
 }
 
-function peopleBehind(gate: Gate, people: Engine['workflows']): Engine['workflows'] {
-  const { list, one, reading, hands, migrations } = people
+function operatorApiBehind(gate: Gate, operatorApi: Engine['workflows']): Engine['workflows'] {
+  const { list, one, reading, instanceActions, migrations } = operatorApi
   const { maySee, hide } = reading
   return {
     list,
     one,
-    ...behind(gate, pick(people, ['start'])),
-    hands: behind(gate, hands),
+    ...behind(gate, pick(operatorApi, ['start'])),
+    instanceActions: behind(gate, instanceActions),
     migrations: behind(gate, migrations),
     reading: { maySee, hide, ...behind(gate, pick(reading, ['one', 'history', 'at', 'list'])) },
   }

@@ -8,7 +8,7 @@ import type { Store } from '../ports/store.ts'
 /** As long as the smallest step that is shown. */
 const EVERY_MS = 2_000
 /** Reads per turn; with more tenants each is read less often. */
-const TENANTS_PER_TURN = 20
+const TENANTS_PER_ROUND = 20
 
 export interface QueueAges {
   close(): void
@@ -24,9 +24,9 @@ export function noteQueueAges(deps: {
   let isBusy = false
   const note = async () => {
     const tenants = await deps.tenants()
-    const turn = [...tenants.slice(from), ...tenants.slice(0, from)].slice(0, TENANTS_PER_TURN)
-    from = tenants.length === 0 ? 0 : (from + turn.length) % tenants.length
-    for (const tenant of turn) {
+    const some = [...tenants.slice(from), ...tenants.slice(0, from)].slice(0, TENANTS_PER_ROUND)
+    from = tenants.length === 0 ? 0 : (from + some.length) % tenants.length
+    for (const tenant of some) {
       const { oldestReadyAt } = await deps.store.forTenant(tenant).overview()
       const ageMs = oldestReadyAt === null ? 0 : Math.max(0, deps.now() - oldestReadyAt)
       deps.meter.queueAge(tenant, ageMs)

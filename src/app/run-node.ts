@@ -13,7 +13,6 @@ import type { Gauge, HttpServer } from '../http/index.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
 import { closeAll } from './close-all.ts'
-import { isDemo } from './demo-in-dev.ts'
 import {
   applyFolder,
   type FolderDeps,
@@ -21,7 +20,8 @@ import {
   followFolder,
   goneLines,
   putBackLines,
-} from './folder.ts'
+} from './definitions-folder.ts'
+import { isDemo } from './demo-in-dev.ts'
 import { type LoadedDefinitions, refuseErrors } from './load-definitions.ts'
 import { noteFigures } from './metric-gauges.ts'
 import { type Outbound, vetSubscription } from './outbound.ts'

@@ -3,7 +3,7 @@
 
 import { type BundleCode, makeBundleSignatures } from '../adapters/code-bundle/index.ts'
 import { codeHashesOf, type DefinitionDocument, definitionId } from '../core/definitions/documents/index.ts'
-import { isSealed } from '../core/events/sensitive/index.ts'
+import { isEncrypted } from '../core/events/sensitive/index.ts'
 import { AppError } from '../core/foundation/errors/index.ts'
 import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
 import { parseJson } from '../core/foundation/json/index.ts'
@@ -105,7 +105,7 @@ async function findUsers(store: Store): Promise<ReadonlyMap<string, ReadonlySet<
         .forTenant(tenant)
         .records({ kind: 'definition', cursor, limit: PAGE })
       for (const { body } of page.items) {
-        if (isSealed(body)) continue
+        if (isEncrypted(body)) continue
         const document = parseJson(body) as unknown as DefinitionDocument
         for (const hash of codeHashesOf(document)) {
           const names = users.get(hash) ?? new Set()

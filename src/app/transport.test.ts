@@ -3,7 +3,7 @@ import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeManualTime } from '../engine/engine.fixture.ts'
 import type { BusStatus } from '../ports/bus.ts'
 import { NO_WAKES } from '../ports/wakes.ts'
-import { openTransport, tellBus } from './transport.ts'
+import { logBusState, openTransport } from './transport.ts'
 
 test('[ND8] a node with SQLite and no bus sends no wake-ups, and loads no driver', async () => {
   const deps = { node: 'one', clock: makeManualTime().clockFor(() => true), log: makeMemoryLog() }
@@ -22,7 +22,7 @@ test('[ND8] the state of the bus is logged once for each change, and each warnin
     warnings: [],
   }
   let tell: (status: BusStatus) => void = () => {}
-  tellBus(
+  logBusState(
     {
       status: () => well,
       watch: (listener) => {

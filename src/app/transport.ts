@@ -23,7 +23,7 @@ export async function openTransport(
     const { makeNatsBus } = await import('../adapters/bus-nats/index.ts')
     const { servers, credentialsFile, prefix } = config.nats
     const bus = makeNatsBus({ servers, credentialsFile, prefix, name: deps.node, clock: deps.clock })
-    const unwatch = tellBus(bus, deps.log)
+    const unwatch = logBusState(bus, deps.log)
     return {
       bus,
       wakes: bus.wakes,
@@ -45,7 +45,7 @@ export async function openTransport(
 }
 
 /** Logs each change once, and each warning once. */
-export function tellBus(bus: Pick<Bus, 'status' | 'watch'>, log: Log): () => void {
+export function logBusState(bus: Pick<Bus, 'status' | 'watch'>, log: Log): () => void {
   let isConnected: boolean | null = null
   const warned = new Set<string>()
   return bus.watch((status) => {

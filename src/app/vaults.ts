@@ -10,9 +10,9 @@ import type { MasterKeys } from '../core/secrets/index.ts'
 import { rewrapRecords } from '../engine/commit/index.ts'
 import { combineVaults } from '../engine/secrets/index.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { Encryption } from '../ports/encryption.ts'
 import type { Log } from '../ports/log.ts'
 import type { Random } from '../ports/random.ts'
-import type { Seal } from '../ports/seal.ts'
 import type { Store } from '../ports/store.ts'
 import type { SecretVault, Vault } from '../ports/vault.ts'
 import { DEV_SECRETS, type Env } from './demo-in-dev.ts'
@@ -35,13 +35,13 @@ export function openVaults(
     readonly random: Random
     readonly log: Log
     readonly keys: MasterKeys
-    readonly seal: Seal
+    readonly encryption: Encryption
     readonly code: Pick<BundleCode, 'renew'>
     /** Files of the node itself, which no definition may read. */
     readonly ownFiles: readonly string[]
   },
 ): Vaults {
-  const { env, behind, clock, log, keys, seal, code, ownFiles } = deps
+  const { env, behind, clock, log, keys, encryption, code, ownFiles } = deps
   const hashicorp = config.vault === null ? null : makeHashicorpVault(config.vault, { clock, log })
   const ownSecrets = hashicorp ?? makeLocalVault(deps)
   const secrets: SecretVault = {
@@ -52,13 +52,13 @@ export function openVaults(
       // Without an earlier key nothing could decrypt what the current one cannot.
       if (config.masterKeysOld.length === 0) return wrapped
       const keyId = keys.current.id
-      const resealed = await rewrapRecords(behind, { seal, log, keyId }, tenants)
-      if (resealed.rewrapped > 0) log.info('seal.rewrapped', { count: resealed.rewrapped, keyId })
+      const reencrypted = await rewrapRecords(behind, { encryption, log, keyId }, tenants)
+      if (reencrypted.rewrapped > 0) log.info('seal.rewrapped', { count: reencrypted.rewrapped, keyId })
       const renewed = await code.renew()
       if (renewed > 0) log.info('code.renewed', { count: renewed, keyId })
       return {
-        rewrapped: wrapped.rewrapped + resealed.rewrapped,
-        unreadable: [...wrapped.unreadable, ...resealed.unreadable],
+        rewrapped: wrapped.rewrapped + reencrypted.rewrapped,
+        unreadable: [...wrapped.unreadable, ...reencrypted.unreadable],
       }
     },
   }

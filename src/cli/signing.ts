@@ -9,12 +9,12 @@ import { CliError, usageError } from './failure.ts'
 /** The well-known DEV value: the node uses it too if the variable is not set. */
 const DEV_SECRETS: Readonly<Record<string, string>> = { GITHUB_WEBHOOK_SECRET: 'dev-secret' }
 
-export interface SourceInForce {
+export interface DeployedSource {
   readonly document: SourceDocument
   readonly me: Answer<'getMe'>
 }
 
-export async function readSource(session: Session, name: string): Promise<SourceInForce> {
+export async function readSource(session: Session, name: string): Promise<DeployedSource> {
   const path = `/v1/definitions/Source/${encodeURIComponent(name)}`
   const [{ document }, me] = await Promise.all([
     session.api.get<{ document: SourceDocument }>(path),
@@ -30,7 +30,7 @@ export function variablesOf(verify: VerifyDocument): readonly string[] {
 
 /** null: it is not set here. Sources that verify nothing need none: ''. */
 export function findSecret(
-  source: SourceInForce,
+  source: DeployedSource,
   given: string | undefined,
   env: Session['env'],
 ): string | null {

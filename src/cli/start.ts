@@ -30,7 +30,7 @@ export async function start({ roles, settings }: StartArgs): Promise<number> {
       onNotice: (text) => process.stdout.write(text),
     })
     // A function that forgets to await a promise must not end the whole process.
-    process.on('unhandledRejection', (error) => app.tellStray(error))
+    process.on('unhandledRejection', (error) => app.logUnhandledRejection(error))
     // Elsewhere stdout is a log that others read: a sign-in link there would be a key for all of them.
     if (app.pause === null) {
       const link = config.environment === 'DEV' ? await app.makeSignInLink() : null

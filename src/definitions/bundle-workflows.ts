@@ -14,15 +14,15 @@ import { closest, listed } from './suggest.ts'
 /** A workflow of the files, and how to report on it. */
 export interface BundleWorkflow {
   readonly document: WorkflowDocument
-  tell(remark: Remark): void
+  report(remark: Remark): void
 }
 
-export function tellWorkflows(
+export function reportWorkflows(
   workflows: readonly BundleWorkflow[],
   documents: readonly DefinitionDocument[],
 ): void {
-  for (const { document, tell } of workflows) {
-    for (const [at, action] of actionsOf(document)) tellAction(action, at, documents, tell)
+  for (const { document, report } of workflows) {
+    for (const [at, action] of actionsOf(document)) reportAction(action, at, documents, report)
   }
 }
 
@@ -41,37 +41,37 @@ function actionsOf({ places, transitions }: WorkflowDocument): readonly [FieldPa
 }
 
 /** Of a step or a route. */
-export function tellAction(
+export function reportAction(
   action: ActionDocument,
   at: FieldPath,
   documents: readonly DefinitionDocument[],
-  tell: (remark: Remark) => void,
+  report: (remark: Remark) => void,
 ): void {
-  if (action.type === 'agent') tellAgent(action.agent, action.with, at, tell)
-  if (action.type === 'start') tellStart(action.workflow, at, documents, tell)
+  if (action.type === 'agent') reportAgent(action.agent, action.with, at, report)
+  if (action.type === 'start') reportStart(action.workflow, at, documents, report)
 }
 
 /** A workflow that is started by a user or by another workflow needs a trigger for that. */
-function tellStart(
+function reportStart(
   name: string,
   at: FieldPath,
   documents: readonly DefinitionDocument[],
-  tell: (remark: Remark) => void,
+  report: (remark: Remark) => void,
 ): void {
   const started = documents.find((one) => one.kind === 'Workflow' && one.name === name)
   if (started?.kind !== 'Workflow' || started.triggers.some(({ manual }) => manual !== undefined)) return
   const message = `the workflow \`${name}\` has no \`manual\` trigger, by which it could be started: add \`- manual: {}\` to its triggers`
-  tell({ rule: 'unknownWorkflow', message, path: [...at, 'start'] })
+  report({ rule: 'unknownWorkflow', message, path: [...at, 'start'] })
 }
 
 // --- What agents receive
 
 /** An agent sees only what `with` gives: anything else that it reads would be empty. */
-function tellAgent(
+function reportAgent(
   agent: AgentDocument,
   given: unknown,
   at: FieldPath,
-  tell: (remark: Remark) => void,
+  report: (remark: Remark) => void,
 ): void {
   // The value of a single template is not known before it runs.
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return
@@ -89,5 +89,5 @@ function tellAgent(
   const message =
     `the agent \`${agent.name}\` reads ${listed(missing)}, and \`with\` does not give ${missing.length === 1 ? 'it' : 'them'}` +
     (near === undefined ? '' : `: did you mean \`${closest(near, missing)}\` by \`${near}\`?`)
-  tell({ rule: 'agentInput', message, path: [...at, 'with'], onKey: true })
+  report({ rule: 'agentInput', message, path: [...at, 'with'], onKey: true })
 }

@@ -18,23 +18,23 @@ import type { FieldPath, Remark } from './finding.ts'
 /** A route of the files, and how to report on it. */
 export interface BundleRoute {
   readonly document: RouteDocument
-  tell(remark: Remark): void
+  report(remark: Remark): void
 }
 
 /**
  * `documents` are all that will be deployed, those of the files included. `hasAllSources` is false while a document
  * that may be a source has an error: which events can be published is not known then.
  */
-export function tellBundle(
+export function reportBundle(
   routes: readonly BundleRoute[],
   documents: readonly DefinitionDocument[],
   hasAllSources: boolean,
   workflows: readonly BundleWorkflow[] = [],
 ): void {
-  tellCollisions([...routes.flatMap(keyedRoute), ...workflows.flatMap(keyedSteps)], documents)
-  tellAlone(routes, documents)
-  tellArithmetic(routes)
-  if (hasAllSources) tellLedger(routes, documents)
+  reportCollisions([...routes.flatMap(keyedRoute), ...workflows.flatMap(keyedSteps)], documents)
+  reportAlone(routes, documents)
+  reportArithmetic(routes)
+  if (hasAllSources) reportLedger(routes, documents)
 }
 
 // --- Keys that collide
@@ -49,17 +49,17 @@ interface Keyed {
   readonly owner: string
   readonly key: string
   readonly path: FieldPath
-  tell(remark: Remark): void
+  report(remark: Remark): void
 }
 
-function keyedRoute({ document: { name, key }, tell }: BundleRoute): readonly Keyed[] {
-  return key === null ? [] : [{ owner: name, key, path: ['key'], tell }]
+function keyedRoute({ document: { name, key }, report }: BundleRoute): readonly Keyed[] {
+  return key === null ? [] : [{ owner: name, key, path: ['key'], report }]
 }
 
-function keyedSteps({ document, tell }: BundleWorkflow): readonly Keyed[] {
+function keyedSteps({ document, report }: BundleWorkflow): readonly Keyed[] {
   return document.transitions.flatMap(({ name, key }) => {
     const path = ['transitions', name, 'key']
-    return key === null ? [] : [{ owner: `${document.name}.${name}`, key, path, tell }]
+    return key === null ? [] : [{ owner: `${document.name}.${name}`, key, path, report }]
   })
 }
 
@@ -83,18 +83,18 @@ function startsOfKey(owner: string, key: string | null, usual: string): readonly
 }
 
 /** The ledger belongs to the tenant: two routes, or two steps, with one key share one effect. */
-function tellCollisions(keyed: readonly Keyed[], documents: readonly DefinitionDocument[]): void {
+function reportCollisions(keyed: readonly Keyed[], documents: readonly DefinitionDocument[]): void {
   const all = documents.flatMap(startsOf)
   const places = new Map(keyed.map(({ owner }, index) => [owner, index]))
   const sorted = all.filter(({ text }) => text !== '').sort((a, b) => compare(a.text, b.text))
-  for (const [index, { owner, key, path, tell }] of keyed.entries()) {
+  for (const [index, { owner, key, path, report }] of keyed.entries()) {
     const starts = startsOfKey(owner, key, owner)
     if (starts.some(({ text, isWhole }) => text === '' && !isWhole)) {
       if (all.every((start) => start.owner === owner)) continue
       const message =
         'the key begins with a value, not with words of its own: the ledger is one for all routes, and another that has the same value ' +
         `would take it for done. Begin it with what is done, as in \`'${wordsFor(owner)}:' + …\``
-      tell({ rule: 'keyCollision', severity: 'warning', message, path })
+      report({ rule: 'keyCollision', severity: 'warning', message, path })
       continue
     }
     const other = starts.flatMap((start) => meeting(start, sorted) ?? [])[0]
@@ -105,7 +105,7 @@ function tellCollisions(keyed: readonly Keyed[], documents: readonly DefinitionD
     const message =
       `the keys of \`${other.owner}\` begin with \`${other.text}\`: the ledger is one for all routes, and where two keys are alike the second effect is not made. ` +
       'Begin each with words of its own, unless they are to share one effect'
-    tell({ rule: 'keyCollision', severity: 'warning', message, path })
+    report({ rule: 'keyCollision', severity: 'warning', message, path })
   }
 }
 
@@ -141,9 +141,14 @@ function formulaOf({ name, key, each }: Pick<RouteDocument, 'name' | 'key' | 'ea
   return key ?? `'${name}:' + event.id${each === undefined ? '' : " + ':' + index"}`
 }
 
-export function tellMigrations(routes: readonly BundleRoute[], inForce: readonly DefinitionDocument[]): void {
-  const before = new Map(inForce.flatMap((one) => (one.kind === 'Route' ? [[one.name, one] as const] : [])))
-  for (const { document, tell } of routes) {
+export function reportMigrations(
+  routes: readonly BundleRoute[],
+  deployedDocuments: readonly DefinitionDocument[],
+): void {
+  const before = new Map(
+    deployedDocuments.flatMap((one) => (one.kind === 'Route' ? [[one.name, one] as const] : [])),
+  )
+  for (const { document, report } of routes) {
     const old = before.get(document.name)
     if (old === undefined) continue
     const [was, is] = [formulaOf(old), formulaOf(document)]
@@ -157,7 +162,7 @@ export function tellMigrations(routes: readonly BundleRoute[], inForce: readonly
     const message =
       `the key was \`${was}\` and would be \`${is}\`: what is done under the old one would be done again under the new one.${wrong} ` +
       'If that is safe, say so with `keyMigration`, the formula in force and a note why'
-    tell({
+    report({
       rule: 'keyMigration',
       message,
       path: keyMigration === undefined ? ['key'] : ['keyMigration', 'from'],
@@ -172,8 +177,8 @@ export function tellMigrations(routes: readonly BundleRoute[], inForce: readonly
 
 // --- Routes that must be alone
 
-function tellAlone(routes: readonly BundleRoute[], documents: readonly DefinitionDocument[]): void {
-  for (const { document, tell } of routes) {
+function reportAlone(routes: readonly BundleRoute[], documents: readonly DefinitionDocument[]): void {
+  for (const { document, report } of routes) {
     if (document.fanOut !== 'one' || document.where !== null || document.status === 'disabled') continue
     const other = documents.find(
       (one) =>
@@ -185,14 +190,14 @@ function tellAlone(routes: readonly BundleRoute[], documents: readonly Definitio
     )
     if (other === undefined) continue
     const message = `\`${other.name}\` wants the same events, always: with \`fanOut: one\` neither would run, and each event be a dead letter. Tell them apart with \`where\``
-    tell({ rule: 'alone', severity: 'warning', message, path: ['fanOut'] })
+    report({ rule: 'alone', severity: 'warning', message, path: ['fanOut'] })
   }
 }
 
 // --- Arithmetic
 
-function tellArithmetic(routes: readonly BundleRoute[]): void {
-  for (const { document, tell } of routes) {
+function reportArithmetic(routes: readonly BundleRoute[]): void {
+  for (const { document, report } of routes) {
     const { drain, rateLimit, batch } = document
     if (drain === undefined) continue
     const items = drain.events * drain.cycles
@@ -205,7 +210,7 @@ function tellArithmetic(routes: readonly BundleRoute[]): void {
         const message =
           `this never drains: ${drain.events} × ${drain.cycles} = ${items} items every ${every}${inBatches}, ` +
           `and the rate limit of ${rateLimit.perMinute} a minute allows ${allowed} calls in that time. Raise the limit, or drain less`
-        tell({ rule: 'neverDrains', severity: 'warning', message, path: ['rateLimit'] })
+        report({ rule: 'neverDrains', severity: 'warning', message, path: ['rateLimit'] })
       }
     }
     const retriesMs = document.retry.delaysMs.reduce((sum, delay) => sum + delay, 0)
@@ -213,7 +218,7 @@ function tellArithmetic(routes: readonly BundleRoute[]): void {
       const message =
         `an item that fails would expire before it is tried again: it has ${spelled(document.maxWaitMs + retriesMs)} ` +
         `(\`maxWait\` and retries), and the next drain is after ${every}`
-      tell({ rule: 'slowDrain', severity: 'warning', message, path: ['drain'] })
+      report({ rule: 'slowDrain', severity: 'warning', message, path: ['drain'] })
     }
   }
 }
@@ -239,8 +244,8 @@ function replayHorizonMs(route: RouteDocument, documents: readonly DefinitionDoc
   return longestMs === 0 ? RETENTION_MS : longestMs
 }
 
-function tellLedger(routes: readonly BundleRoute[], documents: readonly DefinitionDocument[]): void {
-  for (const { document, tell } of routes) {
+function reportLedger(routes: readonly BundleRoute[], documents: readonly DefinitionDocument[]): void {
+  for (const { document, report } of routes) {
     const { ledgerKeepMs } = document
     if (ledgerKeepMs === undefined) continue
     const needs = ledgerNeeds(document, replayHorizonMs(document, documents))
@@ -249,7 +254,7 @@ function tellLedger(routes: readonly BundleRoute[], documents: readonly Definiti
     const sum = needs.map(({ name, ms }) => `${spelled(ms)} ${name}`).join(' + ')
     const message = `the ledger would forget what can come again: ${sum} = ${spelled(neededMs)}, and \`keep\` is ${spelled(ledgerKeepMs)}`
     const days = `${Math.ceil(neededMs / DAY)}d`
-    tell({ rule: 'ledgerKeep', message, path: ['ledger', 'keep'], suggestedText: days })
+    report({ rule: 'ledgerKeep', message, path: ['ledger', 'keep'], suggestedText: days })
   }
 }
 

@@ -75,13 +75,13 @@ describe('a route that waits for a subject that nothing can publish', () => {
   })
 
   test('[CA16] deployed documents beside the files count, unless the files replace them', () => {
-    const inForce = compile(`${GITHUB}---\n${SHOP}`).documents as readonly DefinitionDocument[]
-    expect(told(route('github.events.push'), { inForce })).toEqual([])
-    expect(told(route('github.events.pusch'), { inForce })).toMatchObject([
+    const deployedDocuments = compile(`${GITHUB}---\n${SHOP}`).documents as readonly DefinitionDocument[]
+    expect(told(route('github.events.push'), { deployedDocuments })).toEqual([])
+    expect(told(route('github.events.pusch'), { deployedDocuments })).toMatchObject([
       { suggestion: 'github.events.push' },
     ])
     const other = SHOP.replace('shop.events', 'store.events')
-    expect(told(`${other}---\n${route('shop.events.paid')}`, { inForce })).toMatchObject([
+    expect(told(`${other}---\n${route('shop.events.paid')}`, { deployedDocuments })).toMatchObject([
       { at: expect.stringContaining('CA16') },
     ])
   })

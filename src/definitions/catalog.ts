@@ -70,7 +70,7 @@ export interface Waiting {
   /** As written: a single pattern is not a list. */
   readonly isList: boolean
   readonly at: FieldPath
-  tell(remark: Remark): void
+  report(remark: Remark): void
 }
 
 /** Finding the nearest subject compares each: a folder full of mistakes is reported without it. */
@@ -80,7 +80,7 @@ const SUGGESTIONS_MAX = 50
  * `documents` are all that will be deployed; `emits` are the subjects that functions declare to emit. Without any
  * source nothing is reported: then the files are a part of something larger.
  */
-export function tellUnpublished(
+export function reportUnpublished(
   routes: readonly Waiting[],
   documents: readonly DefinitionDocument[],
   emits: readonly string[],
@@ -93,14 +93,14 @@ export function tellUnpublished(
   const subjects = sound.filter((pattern) => parseSubject(pattern).ok)
   const known = new Map<string, boolean>()
   let suggestions = 0
-  for (const { on, isList, at, tell } of routes) {
+  for (const { on, isList, at, report } of routes) {
     for (const [index, pattern] of on.entries()) {
       const isPublished = known.get(pattern) ?? tree.meets(pattern)
       known.set(pattern, isPublished)
       if (isPublished) continue
       suggestions += 1
       const near = suggestions > SUGGESTIONS_MAX ? undefined : closestSubject(pattern, subjects)
-      tell({
+      report({
         rule: 'unpublished',
         severity: 'warning',
         message: `nobody publishes \`${pattern}\`: ${near === undefined ? DECLARE : `did you mean \`${near}\`?`}`,

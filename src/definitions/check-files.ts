@@ -24,7 +24,7 @@ export interface KnownBeside
   extends Pick<
     CompileDeps,
     | 'profiles'
-    | 'inForce'
+    | 'deployedDocuments'
     | 'emits'
     | 'hasEnvironment'
     | 'isProduction'
@@ -34,7 +34,7 @@ export interface KnownBeside
     | 'streams'
   > {
   readonly profiles: ReadonlyMap<string, ProfileDocument>
-  readonly inForce: readonly DefinitionDocument[]
+  readonly deployedDocuments: readonly DefinitionDocument[]
   /** Names of the variables of the environment; omitted: not known. */
   readonly variableNames?: ReadonlySet<string>
   /** Secrets that are set; null: not known. */
@@ -114,7 +114,7 @@ export async function runCheck(
 
 async function checkFiles(
   job: CheckJob & { readonly job: 'files' },
-  deps: Partial<CompileDeps> & Pick<KnownBeside, 'inForce'>,
+  deps: Partial<CompileDeps> & Pick<KnownBeside, 'deployedDocuments'>,
   ask: (questions: CheckQuestions) => Promise<CheckAnswers>,
 ): Promise<CheckedFiles> {
   const read = readDocuments(job.files)
@@ -140,7 +140,7 @@ async function checkFiles(
   const { documents, definitions, proofs } = compiled
   const heavy = findHeavyPatterns(definitions)
   const findings = [...read.findings, ...compiled.findings, ...heavy].sort(compareFindings)
-  return { documents, definitions, proofs, findings, endpoints: compiled.endpoints(deps.inForce) }
+  return { documents, definitions, proofs, findings, endpoints: compiled.endpoints(deps.deployedDocuments) }
 }
 
 function outboundOf({

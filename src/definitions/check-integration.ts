@@ -43,7 +43,7 @@ export type IntegrationSurroundings = Pick<
   | 'variables'
   | 'hasEnvironment'
   | 'isEnvReadable'
-  | 'inForce'
+  | 'deployedDocuments'
   | 'outbound'
   | 'isProduction'
   | 'refusesLiterals'

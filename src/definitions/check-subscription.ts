@@ -28,7 +28,7 @@ export type SubscriptionSurroundings = Pick<
   | 'variables'
   | 'hasEnvironment'
   | 'isEnvReadable'
-  | 'inForce'
+  | 'deployedDocuments'
   | 'emits'
   | 'outbound'
   | 'isProduction'

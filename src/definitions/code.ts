@@ -104,27 +104,27 @@ function plain(value: unknown): JsonValue {
 
 function faultsOf(source: SourceText, one: CodeExport): readonly Finding[] {
   const { name, run, timeout, input, tenants, emits } = one.value
-  const tell = (rule: RuleName, field: string, message: string) =>
+  const report = (rule: RuleName, field: string, message: string) =>
     placed(source, one, { rule, message, path: [field] })
   const findings: Finding[] = []
   const nameFault = typeof name === 'string' ? documentNameFault(name) : '`name` is a text'
-  if (nameFault !== null) findings.push(tell('name', 'name', nameFault))
+  if (nameFault !== null) findings.push(report('name', 'name', nameFault))
   if (typeof run !== 'function')
-    findings.push(tell('functionShape', 'run', '`run` is the code of the function'))
+    findings.push(report('functionShape', 'run', '`run` is the code of the function'))
   if (timeout !== undefined && timeoutOf(timeout) === null) {
-    findings.push(tell('functionShape', 'timeout', '`timeout` is a duration from 1ms to 10m, such as 30s'))
+    findings.push(report('functionShape', 'timeout', '`timeout` is a duration from 1ms to 10m, such as 30s'))
   }
   if (input !== undefined && !isSchema(input)) {
     const message = '`input` is a Standard Schema, such as one of zod, valibot or arktype'
-    findings.push(tell('functionShape', 'input', message))
+    findings.push(report('functionShape', 'input', message))
   }
   if (tenants !== undefined && !isOpening(tenants)) {
     const message = "`tenants` is a list of names of tenants, or 'all'"
-    findings.push(tell('functionShape', 'tenants', message))
+    findings.push(report('functionShape', 'tenants', message))
   }
   if (emits !== undefined && !isPatterns(emits)) {
     const message = '`emits` is a list of subjects, such as `billing.events.checked`'
-    findings.push(tell('functionShape', 'emits', message))
+    findings.push(report('functionShape', 'emits', message))
   }
   return findings
 }

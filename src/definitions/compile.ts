@@ -9,17 +9,17 @@ import type {
   ProfileDocument,
   ProviderDocument,
 } from '../core/definitions/documents/index.ts'
-import { tellBundle, tellMigrations } from './bundle.ts'
-import { tellAction, tellWorkflows } from './bundle-workflows.ts'
-import { tellUnpublished } from './catalog.ts'
+import { reportBundle, reportMigrations } from './bundle.ts'
+import { reportAction, reportWorkflows } from './bundle-workflows.ts'
+import { reportUnpublished } from './catalog.ts'
 import { compareFindings, type FieldPath, type Finding, type Remark } from './finding.ts'
 import { importSpelling } from './import.ts'
 import { importSubscription } from './import-subscriptions.ts'
 import { knownIntegrations, USUAL_ENVIRONMENT } from './integrations.ts'
 import { checkShape, missing } from './issues.ts'
 import { checkLiterals, deployedLiterals } from './literals.ts'
-import { type ReadableStreams, tellDurables } from './nats.ts'
-import { type Proof, tellNets } from './nets.ts'
+import { type ReadableStreams, reportDurables } from './nats.ts'
+import { type Proof, reportNets } from './nets.ts'
 import { knownProfiles } from './profiles.ts'
 import { type ReadDocument, readDocuments } from './read.ts'
 import { checkRelations } from './relations.ts'
@@ -47,7 +47,7 @@ import type { EnvironmentName } from './schema-connections.ts'
 import { checkSentSecrets } from './secrets.ts'
 import { encryptedTargets, type SensitiveSource, sensitiveSources } from './sensitive.ts'
 import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
-import { type Endpoint, freshEndpoints, tellHeld, tellSubscriptions } from './subscriptions.ts'
+import { type Endpoint, freshEndpoints, reportHeld, reportSubscriptions } from './subscriptions.ts'
 import { closest, listed } from './suggest.ts'
 
 export interface CompileDeps {
@@ -66,7 +66,7 @@ export interface CompileDeps {
   /** Whether the node lets `{ env }` read this variable; omitted: no node was asked. */
   readonly isEnvReadable?: ((name: string) => boolean) | undefined
   /** Deployed documents besides the files; those of the files of the same kind and name take precedence. */
-  readonly inForce?: readonly DefinitionDocument[]
+  readonly deployedDocuments?: readonly DefinitionDocument[]
   /** Subjects that functions declare to emit. */
   readonly emits?: readonly string[]
   /** How many markings are explored in all workflows together. */
@@ -104,17 +104,17 @@ export interface Compiled {
   readonly findings: readonly Finding[]
   /** What is proved about each workflow without an error of its own. */
   readonly proofs: readonly Proof[]
-  /** Errors about formulas of keys that differ from the deployed ones; `findings` has them if `inForce` was given. */
-  changedKeys(inForce: readonly DefinitionDocument[]): readonly Finding[]
+  /** Errors about formulas of keys that differ from the deployed ones; `findings` has them if `deployedDocuments` was given. */
+  changedKeys(deployedDocuments: readonly DefinitionDocument[]): readonly Finding[]
   /**
    * Errors about credentials in clear text that are not deployed yet; `findings` has them if `refusesLiterals` was
    * given.
    */
-  freshLiterals(inForce: readonly DefinitionDocument[]): readonly Finding[]
+  freshLiterals(deployedDocuments: readonly DefinitionDocument[]): readonly Finding[]
   /** Errors about names of subscriptions that the API has; `findings` has them if `isHeld` was given. */
   heldNames(isHeld: (name: string) => boolean): readonly Finding[]
   /** Subscriptions whose address is not the deployed one: the node judges these before they are applied. */
-  endpoints(inForce: readonly DefinitionDocument[]): readonly Endpoint[]
+  endpoints(deployedDocuments: readonly DefinitionDocument[]): readonly Endpoint[]
 }
 
 /** `coded` are documents that were not read from text. */
@@ -148,23 +148,23 @@ export function compileDefinitions(
     authored: { path, text },
   }))
   const findings: Finding[] = []
-  tellTogether(resolved, findings, deps, !checked.isSourceLost)
+  reportTogether(resolved, findings, deps, !checked.isSourceLost)
   const nets = resolved.flatMap(({ document, read }) =>
     document.kind === 'Workflow' ? [{ document, read }] : [],
   )
-  const proofs = tellNets(nets, findings, deps.markings)
+  const proofs = reportNets(nets, findings, deps.markings)
   return {
     documents: definitions.map(({ document }) => document),
     definitions,
     proofs,
     findings: [...read.findings, ...notes, ...checked.findings, ...findings].sort(compareFindings),
-    changedKeys(inForce) {
+    changedKeys(deployedDocuments) {
       const changed: Finding[] = []
-      tellMigrations(routesOf(resolved, changed), inForce)
+      reportMigrations(routesOf(resolved, changed), deployedDocuments)
       return changed
     },
-    freshLiterals(inForce) {
-      const isRefused = literalRefusal({ inForce, refusesLiterals: true })
+    freshLiterals(deployedDocuments) {
+      const isRefused = literalRefusal({ deployedDocuments, refusesLiterals: true })
       return resolved.flatMap(({ read: one }) =>
         checkLiterals(one.value, isRefused).flatMap((remark) =>
           remark.severity === undefined ? (one.locate(remark) ?? []) : [],
@@ -173,10 +173,10 @@ export function compileDefinitions(
     },
     heldNames(isHeld) {
       const held: Finding[] = []
-      tellHeld(subscriptionsOf(resolved, held), isHeld)
+      reportHeld(subscriptionsOf(resolved, held), isHeld)
       return held
     },
-    endpoints: (inForce) => freshEndpoints(subscriptionsOf(resolved, []), inForce),
+    endpoints: (deployedDocuments) => freshEndpoints(subscriptionsOf(resolved, []), deployedDocuments),
   }
 }
 
@@ -212,7 +212,7 @@ interface Resolved {
   readonly read: ReadDocument
 }
 
-function tellerOf(read: ReadDocument, findings: Finding[]) {
+function reporterOf(read: ReadDocument, findings: Finding[]) {
   return (remark: Remark) => {
     const finding = read.locate(remark)
     if (finding !== null && findings.length < FINDINGS_MAX) findings.push(finding)
@@ -225,7 +225,7 @@ function routesOf(resolved: readonly Resolved[], findings: Finding[]) {
     if (document.kind !== 'Route') return []
     const at: FieldPath = ['on']
     const isList = Array.isArray(read.value.on)
-    return [{ document, on: document.on, isList, at, tell: tellerOf(read, findings) }]
+    return [{ document, on: document.on, isList, at, report: reporterOf(read, findings) }]
   })
 }
 
@@ -235,37 +235,37 @@ function subscriptionsOf(resolved: readonly Resolved[], findings: Finding[]) {
     if (document.kind !== 'Subscription') return []
     const at: FieldPath = ['on']
     const isList = Array.isArray(read.value.on)
-    return [{ document, read, on: document.on, isList, at, tell: tellerOf(read, findings) }]
+    return [{ document, read, on: document.on, isList, at, report: reporterOf(read, findings) }]
   })
 }
 
-function inletsOf(resolved: readonly Resolved[], findings: Finding[]) {
+function consumersOf(resolved: readonly Resolved[], findings: Finding[]) {
   return resolved.flatMap(({ document, read }) =>
     document.kind === 'Source' && document.nats !== undefined
-      ? [{ document, tell: tellerOf(read, findings) }]
+      ? [{ document, report: reporterOf(read, findings) }]
       : [],
   )
 }
 
 function workflowsOf(resolved: readonly Resolved[], findings: Finding[]) {
   return resolved.flatMap(({ document, read }) =>
-    document.kind === 'Workflow' ? [{ document, read, tell: tellerOf(read, findings) }] : [],
+    document.kind === 'Workflow' ? [{ document, read, report: reporterOf(read, findings) }] : [],
   )
 }
 
 /** Triggers that wait for subjects, as routes do. */
 function waitingOf(workflows: ReturnType<typeof workflowsOf>) {
-  return workflows.flatMap(({ document, read, tell }) =>
+  return workflows.flatMap(({ document, read, report }) =>
     document.triggers.flatMap(({ on }, index) => {
       if (on === undefined) return []
       const { triggers } = read.value as { readonly triggers?: readonly { readonly on?: unknown }[] }
-      return [{ on, isList: Array.isArray(triggers?.[index]?.on), at: ['triggers', index, 'on'], tell }]
+      return [{ on, isList: Array.isArray(triggers?.[index]?.on), at: ['triggers', index, 'on'], report }]
     }),
   )
 }
 
 /** Findings about documents that are valid by themselves. */
-function tellTogether(
+function reportTogether(
   resolved: readonly Resolved[],
   findings: Finding[],
   deps: CompileDeps,
@@ -275,20 +275,20 @@ function tellTogether(
   const workflows = workflowsOf(resolved, findings)
   const own = resolved.map(({ document }) => document)
   const written = new Set(own.map(({ kind, name }) => `${kind}/${name}`))
-  const { inForce = [], emits = [] } = deps
-  const documents = [...own, ...inForce.filter(({ kind, name }) => !written.has(`${kind}/${name}`))]
-  tellBundle(routes, documents, hasAllSources, workflows)
-  tellMigrations(routes, inForce)
-  for (const { document, tell } of routes) {
-    tellAction(document.do, ['do'], documents, tell)
+  const { deployedDocuments = [], emits = [] } = deps
+  const documents = [...own, ...deployedDocuments.filter(({ kind, name }) => !written.has(`${kind}/${name}`))]
+  reportBundle(routes, documents, hasAllSources, workflows)
+  reportMigrations(routes, deployedDocuments)
+  for (const { document, report } of routes) {
+    reportAction(document.do, ['do'], documents, report)
   }
-  tellWorkflows(workflows, documents)
-  tellDurables(inletsOf(resolved, findings), documents)
+  reportWorkflows(workflows, documents)
+  reportDurables(consumersOf(resolved, findings), documents)
   const subscriptions = subscriptionsOf(resolved, findings)
-  tellSubscriptions(subscriptions)
-  if (deps.isHeld !== undefined) tellHeld(subscriptions, deps.isHeld)
+  reportSubscriptions(subscriptions)
+  if (deps.isHeld !== undefined) reportHeld(subscriptions, deps.isHeld)
   const waiting = [...routes, ...waitingOf(workflows), ...subscriptions]
-  if (hasAllSources) tellUnpublished(waiting, documents, emits)
+  if (hasAllSources) reportUnpublished(waiting, documents, emits)
 }
 
 interface Sound {
@@ -332,7 +332,7 @@ export function checkDocuments(
     refusesLiteral: literalRefusal(deps),
     busPrefix: deps.busPrefix,
     streams: deps.streams,
-    integrations: knownIntegrations(values, deps.inForce, deps.environment),
+    integrations: knownIntegrations(values, deps.deployedDocuments, deps.environment),
     agents: namesOf('Agent', values, deps),
     workflows: namesOf('Workflow', values, deps),
   }
@@ -360,10 +360,10 @@ export function checkDocuments(
 
 function literalRefusal({
   refusesLiterals = false,
-  inForce = [],
-}: Pick<CompileDeps, 'refusesLiterals' | 'inForce'>): (literal: string) => boolean {
+  deployedDocuments = [],
+}: Pick<CompileDeps, 'refusesLiterals' | 'deployedDocuments'>): (literal: string) => boolean {
   if (!refusesLiterals) return () => false
-  const deployed = deployedLiterals(inForce)
+  const deployed = deployedLiterals(deployedDocuments)
   return (literal) => !deployed.has(literal)
 }
 
@@ -371,19 +371,19 @@ function literalRefusal({
 function namesOf(
   kind: Kind,
   values: readonly ReadDocument['value'][],
-  { inForce = [] }: CompileDeps,
+  { deployedDocuments = [] }: CompileDeps,
 ): readonly string[] {
-  const written = [...values, ...inForce].filter((one) => one.kind === kind).map(({ name }) => name)
+  const written = [...values, ...deployedDocuments].filter((one) => one.kind === kind).map(({ name }) => name)
   return [...new Set(written.filter((name) => typeof name === 'string'))]
 }
 
 /** Deployed sources that the files do not mention. In their normal form, sensitive paths and names are as written. */
 function sourcesBeside(
   values: readonly ReadDocument['value'][],
-  { inForce = [] }: CompileDeps,
+  { deployedDocuments = [] }: CompileDeps,
 ): readonly ReadDocument['value'][] {
   const written = new Set(values.flatMap(({ kind, name }) => (kind === 'Source' ? [name] : [])))
-  const beside = inForce.filter(({ kind, name }) => kind === 'Source' && !written.has(name))
+  const beside = deployedDocuments.filter(({ kind, name }) => kind === 'Source' && !written.has(name))
   return beside as unknown as readonly ReadDocument['value'][]
 }
 
@@ -455,7 +455,7 @@ function agentsOf(
   profiles: Known['profiles'],
 ): ReadonlyMap<string, AgentDocument> {
   const own = sound.filter(({ kind }) => kind === 'Agent').map(({ document }) => agentOf(document, profiles))
-  const beside = (deps.inForce ?? []).filter((one) => one.kind === 'Agent')
+  const beside = (deps.deployedDocuments ?? []).filter((one) => one.kind === 'Agent')
   return new Map([...beside, ...own].map((agent) => [agent.name, agent]))
 }
 
@@ -464,7 +464,7 @@ function providersOf(sound: readonly Sound[], deps: CompileDeps): ReadonlyMap<st
   const own = sound.flatMap(({ kind, document }) =>
     kind === 'Provider' ? [resolveProvider(document.value as unknown as ProviderInput)] : [],
   )
-  const beside = (deps.inForce ?? []).filter((one) => one.kind === 'Provider')
+  const beside = (deps.deployedDocuments ?? []).filter((one) => one.kind === 'Provider')
   return new Map([...beside, ...own, ...BUILT_IN_PROVIDERS].map((one) => [one.name, one]))
 }
 

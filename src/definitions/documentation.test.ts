@@ -184,7 +184,7 @@ function hashOf(document: Tree): string {
   const text = JSON.stringify(document)
   const { documents, findings } = compileDefinitions([{ path: 'a.json', text }], {
     functions: () => 'sha256:0',
-    inForce: PROVIDERS,
+    deployedDocuments: PROVIDERS,
   })
   expect(findings.filter(({ severity }) => severity === 'error')).toEqual([])
   return hashDocument(documents[0] as Parameters<typeof hashDocument>[0])

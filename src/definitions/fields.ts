@@ -32,7 +32,7 @@ interface Refinement {
   addIssue(issue: { code: 'custom'; message: string; path: PropertyKey[]; params: IssueParams }): void
 }
 
-function tell(context: Refinement, message: string, params: IssueParams, path: FieldPath = []): void {
+function report(context: Refinement, message: string, params: IssueParams, path: FieldPath = []): void {
   context.addIssue({ code: 'custom', message, path: [...path], params })
 }
 
@@ -50,7 +50,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   result: 'where an answer is looked at: `found`, `id`, `results`, `out`, `choose`',
 }
 
-function tellProblem(
+function reportProblem(
   context: Refinement,
   rule: RuleName,
   text: string,
@@ -59,11 +59,11 @@ function tellProblem(
 ): void {
   const root = /^`(\w+)` is not in scope/.exec(problem.message)?.[1]
   if (root === 'secrets' || root === 'secret' || problem.message.startsWith('`secret`')) {
-    tellSecret(context, text, problem, path)
+    reportSecret(context, text, problem, path)
     return
   }
   if (root !== undefined && OTHER_ROOTS.includes(root)) {
-    tell(
+    report(
       context,
       `\`${root}\` is not available in this version`,
       { rule: 'notAvailable', offset: problem.offset },
@@ -74,7 +74,7 @@ function tellProblem(
   const { offset, length, suggestion } = problem
   const elsewhere = root === undefined ? undefined : whereIs(root, problem.message)
   if (elsewhere?.isBatch === true) {
-    tell(context, elsewhere.message, { rule, offset }, path)
+    report(context, elsewhere.message, { rule, offset }, path)
     return
   }
   const suggestedText =
@@ -83,16 +83,16 @@ function tellProblem(
       : { suggestedText: text.slice(0, offset) + suggestion + text.slice(offset + length) }
   const place = offset === 0 && length === 0 ? {} : { offset }
   const isCut = /not closed|ends too early/.test(problem.message)
-  tell(context, elsewhere?.message ?? problem.message, { rule, isCut, ...place, ...suggestedText }, path)
+  report(context, elsewhere?.message ?? problem.message, { rule, isCut, ...place, ...suggestedText }, path)
 }
 
 const SECRET_PATH = /^secrets?\.([A-Za-z0-9][A-Za-z0-9_-]*)/
 
 /** Misplaced, misspelt, or in the syntax of other tools. */
-function tellSecret(context: Refinement, text: string, problem: ExpressionProblem, path?: FieldPath): void {
+function reportSecret(context: Refinement, text: string, problem: ExpressionProblem, path?: FieldPath): void {
   const { message, offset } = problem
   if (!message.includes('not in scope')) {
-    tell(context, message, { rule: 'secret', offset }, path)
+    report(context, message, { rule: 'secret', offset }, path)
     return
   }
   const named = SECRET_PATH.exec(text.slice(offset))
@@ -104,7 +104,7 @@ function tellSecret(context: Refinement, text: string, problem: ExpressionProble
         }
   const words =
     "secrets are not in scope: in a header, a query or a body of a request write `{{ secret('name') }}`, or use `auth`"
-  tell(context, words, { rule: 'secret', offset, ...instead }, path)
+  report(context, words, { rule: 'secret', offset, ...instead }, path)
 }
 
 function whereIs(root: string, message: string): { message: string; isBatch: boolean } | undefined {
@@ -134,7 +134,7 @@ function stringOf(
 function refuseTemplate(text: string, context: Refinement): boolean {
   const offset = text.indexOf('{{')
   if (offset < 0) return false
-  tell(context, 'this is a literal: `{{` has no meaning here', { rule: 'literal', offset })
+  report(context, 'this is a literal: `{{` has no meaning here', { rule: 'literal', offset })
   return true
 }
 
@@ -149,7 +149,7 @@ export function readable() {
     if (refuseTemplate(text, context) || isReadable(text)) return
     const message =
       'this is read by people: an address that begins with `https://` or `http://`, or the path of a file'
-    tell(context, message, { rule: 'url' })
+    report(context, message, { rule: 'url' })
   }
   return stringOf('name', check)
 }
@@ -178,7 +178,7 @@ export function documentName() {
     const suggestedText = nameLike(text)
     const isLong = text.length > NAME_LENGTH_MAX
     const more = isLong ? { offset: NAME_LENGTH_MAX } : suggestedText === '' ? {} : { suggestedText }
-    tell(context, fault, { rule: 'name', ...more })
+    report(context, fault, { rule: 'name', ...more })
   }
   return stringOf('name', check, { pattern: NAME.source, maxLength: NAME_LENGTH_MAX })
 }
@@ -207,9 +207,9 @@ export function elementName() {
     const compiled = ELEMENT_NAME.test(text) ? compileExpression(text) : null
     // `true` and `null` are not names.
     if (compiled?.ok !== true || compiled.expression.roots[0] !== text) {
-      tell(context, 'this is a name for expressions: letters, digits and `_`', { rule: 'name' })
+      report(context, 'this is a name for expressions: letters, digits and `_`', { rule: 'name' })
     } else if (isReserved(text)) {
-      tell(context, `\`${text}\` means something else already: take another name`, { rule: 'name' })
+      report(context, `\`${text}\` means something else already: take another name`, { rule: 'name' })
     }
   }
   return stringOf('name', check, { pattern: ELEMENT_NAME.source })
@@ -229,11 +229,11 @@ export function natsName() {
     if (refuseTemplate(text, context)) return
     if (text.length > NATS_NAME_LENGTH_MAX) {
       const message = `a name has at most ${NATS_NAME_LENGTH_MAX} characters`
-      tell(context, message, { rule: 'natsName', offset: NATS_NAME_LENGTH_MAX })
+      report(context, message, { rule: 'natsName', offset: NATS_NAME_LENGTH_MAX })
     } else if (!NATS_NAME.test(text)) {
       const like = text.replaceAll(/[\s.*>/\\\p{Cc}]+/gu, '-').replaceAll(/^-|-$/g, '')
       const message = 'NATS has no such name: it holds neither spaces nor dots, slashes, `*` or `>`'
-      tell(context, message, { rule: 'natsName', ...(like === '' ? {} : { suggestedText: like }) })
+      report(context, message, { rule: 'natsName', ...(like === '' ? {} : { suggestedText: like }) })
     }
   }
   return stringOf('name', check, { minLength: 1, maxLength: NATS_NAME_LENGTH_MAX })
@@ -246,7 +246,7 @@ export function partName() {
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context) || (PART_NAME.test(text) && text.length <= NAME_LENGTH_MAX)) return
     const message = `a name has letters and digits, joined by \`_\`, \`-\` or dots, begins with a letter and has at most ${NAME_LENGTH_MAX} characters`
-    tell(context, message, { rule: 'name', onKey: true })
+    report(context, message, { rule: 'name', onKey: true })
   }
   return stringOf('name', check, { pattern: PART_NAME.source, maxLength: NAME_LENGTH_MAX })
 }
@@ -265,7 +265,7 @@ function vaultEntry() {
     const message = isOwn
       ? `what begins with \`${OWN_SECRETS}\` keeps tokens of credentials: give the secret another name`
       : 'a secret’s name has letters, digits, dots, `_` and `-`, at most 128; the value itself does not belong here'
-    tell(context, message, { rule: 'value' })
+    report(context, message, { rule: 'value' })
   }
   return stringOf('name', check, { pattern: SECRET_NAME })
 }
@@ -276,7 +276,7 @@ function secretFile() {
     if (refuseTemplate(text, context) || isSecretName(text)) return
     const message =
       'a file of secrets has letters, digits, dots, `_` and `-`, and stands in the folder itself; the value does not belong here'
-    tell(context, message, { rule: 'value' })
+    report(context, message, { rule: 'value' })
   }
   return stringOf('name', check, { pattern: SECRET_NAME })
 }
@@ -308,7 +308,7 @@ const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 function environmentName() {
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context) || ENVIRONMENT_NAME.test(text)) return
-    tell(
+    report(
       context,
       'an environment variable has letters, digits and `_`; the value itself does not belong here',
       {
@@ -331,9 +331,9 @@ export function headerName(isOurs: boolean, isSet: (name: string) => boolean = i
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context)) return
     if (!HEADER_NAME.test(text)) {
-      tell(context, 'a header name has letters, digits and `-`', { rule: 'header', onKey: isOurs })
+      report(context, 'a header name has letters, digits and `-`', { rule: 'header', onKey: isOurs })
     } else if (isOurs && isSet(text)) {
-      tell(context, `the header \`${text}\` is set by the engine: leave it out`, {
+      report(context, `the header \`${text}\` is set by the engine: leave it out`, {
         rule: 'header',
         onKey: true,
       })
@@ -346,9 +346,9 @@ function authHeaderName(isSet: (name: string) => boolean = isOwnHeader) {
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context)) return
     if (!HEADER_NAME.test(text)) {
-      tell(context, 'a header name has letters, digits and `-`', { rule: 'header' })
+      report(context, 'a header name has letters, digits and `-`', { rule: 'header' })
     } else if (isSet(text)) {
-      tell(context, `the header \`${text}\` is set by the engine: name another`, { rule: 'header' })
+      report(context, `the header \`${text}\` is set by the engine: name another`, { rule: 'header' })
     }
   }
   return stringOf('name', check, { minLength: 1 })
@@ -357,7 +357,7 @@ function authHeaderName(isSet: (name: string) => boolean = isOwnHeader) {
 export function statusCode() {
   const check = (text: string, context: Refinement) => {
     if (/^[2-5]\d\d$/.test(text)) return
-    tell(context, 'this is an HTTP status: a number from 200 to 599', { rule: 'value', onKey: true })
+    report(context, 'this is an HTTP status: a number from 200 to 599', { rule: 'value', onKey: true })
   }
   return stringOf('name', check, { pattern: '^[2-5][0-9][0-9]$' })
 }
@@ -366,7 +366,8 @@ export function pattern() {
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context)) return
     const parsed = parsePattern(text)
-    if (!parsed.ok) tell(context, parsed.problem.message, { rule: 'subject', offset: parsed.problem.offset })
+    if (!parsed.ok)
+      report(context, parsed.problem.message, { rule: 'subject', offset: parsed.problem.offset })
   }
   return stringOf('name', check)
 }
@@ -382,7 +383,7 @@ export function duration(minMs: number, maxMs: number, word?: string) {
     const value = parseDuration(text)
     if (value === null) {
       const otherwise = word === undefined ? '' : `, or \`${word}\``
-      tell(
+      report(
         context,
         `a duration is a whole number with a unit: \`250ms\`, \`30s\`, \`5m\`, \`2h\`, \`7d\`${otherwise}`,
         {
@@ -393,7 +394,7 @@ export function duration(minMs: number, maxMs: number, word?: string) {
     } else if (value < minMs || value > maxMs) {
       const message = `this is between \`${formatDuration(minMs)}\` and \`${formatDuration(maxMs)}\``
       const nearest = value < minMs ? minMs : maxMs
-      tell(context, message, { rule: 'bounds', suggestedText: formatDuration(nearest) })
+      report(context, message, { rule: 'bounds', suggestedText: formatDuration(nearest) })
     }
   }
   const pattern = word === undefined ? '^[0-9]+(ms|s|m|h|d)$' : `^([0-9]+(ms|s|m|h|d)|${word})$`
@@ -409,9 +410,9 @@ export function size(minBytes: number, maxBytes: number) {
       const suggestedText =
         match === null ? {} : { suggestedText: `${match[1]}${units[String(match[2]).toLowerCase()]}` }
       const message = 'a size is a whole number with a unit: `512B`, `64KiB`, `1MiB`'
-      tell(context, message, { rule: 'unit', ...suggestedText })
+      report(context, message, { rule: 'unit', ...suggestedText })
     } else if (value < minBytes || value > maxBytes) {
-      tell(context, `this is between ${minBytes} and ${maxBytes} bytes`, { rule: 'bounds' })
+      report(context, `this is between ${minBytes} and ${maxBytes} bytes`, { rule: 'bounds' })
     }
   }
   return stringOf('name', check, { pattern: '^[0-9]+(B|KiB|MiB|GiB)$' }).register(UNITS, { unit: 'size' })
@@ -440,20 +441,20 @@ export function pick(roots: readonly string[]) {
     const long = longIdentifierAt(text)
     if (long >= 0) {
       const message = `a name in an expression has at most ${IDENTIFIER_LENGTH_MAX} characters`
-      tell(context, message, { rule: 'bounds', offset: long })
+      report(context, message, { rule: 'bounds', offset: long })
       return
     }
     const compiled = compileExpression(text, { roots })
     if (compiled.ok) return
     const template = /^\s*\{\{(.*)\}\}\s*$/s.exec(text)?.[1]
-    if (template === undefined) return tellProblem(context, 'expression', text, compiled.problem)
+    if (template === undefined) return reportProblem(context, 'expression', text, compiled.problem)
     const inner = compileExpression(template, { roots })
     if (!inner.ok && inner.problem.message.startsWith('`secret`')) {
       const at = text.indexOf('{{') + 2 + inner.problem.offset
-      return tellProblem(context, 'expression', text, { ...inner.problem, offset: at })
+      return reportProblem(context, 'expression', text, { ...inner.problem, offset: at })
     }
     const { message, offset } = compiled.problem
-    tell(context, message, { rule: 'expression', offset, suggestedText: template.trim() })
+    report(context, message, { rule: 'expression', offset, suggestedText: template.trim() })
   }
   return stringOf('pick', check)
 }
@@ -473,7 +474,7 @@ export function send(roots: readonly string[], options: SendOptions = {}) {
 export function openSend() {
   return stringOf('send', (text, context) => {
     const compiled = compileTemplate(text)
-    if (!compiled.ok) tellProblem(context, 'template', text, compiled.problem)
+    if (!compiled.ok) reportProblem(context, 'template', text, compiled.problem)
   })
 }
 
@@ -486,12 +487,12 @@ function checkTemplate(
 ): boolean {
   const compiled = compileTemplate(text, { roots, secrets })
   if (!compiled.ok) {
-    tellProblem(context, 'template', text, compiled.problem, path)
+    reportProblem(context, 'template', text, compiled.problem, path)
     return false
   }
   if (!compiled.template.isConstant || !looksLikePath(text, roots)) return true
   const params = { rule: 'looksLikePath', suggestedText: `{{ ${text.trim()} }}` } as const
-  tell(context, 'this is sent as the text it is, and looks like a path: write `{{ … }}`', params, path)
+  report(context, 'this is sent as the text it is, and looks like a path: write `{{ … }}`', params, path)
   return false
 }
 
@@ -499,13 +500,13 @@ function checkTemplate(
 export function subjectSend(roots: readonly string[]) {
   return stringOf('send', (text, context) => {
     const compiled = compileTemplate(text, { roots })
-    if (!compiled.ok) return tellProblem(context, 'template', text, compiled.problem)
+    if (!compiled.ok) return reportProblem(context, 'template', text, compiled.problem)
     const isFixed = compiled.template.isConstant
     const parsed = parseSubject(isFixed ? text : maskTemplates(text))
     if (parsed.ok) return
     const { message, offset } = parsed.problem
     // The length of the rendered subject is not known yet.
-    if (isFixed || !message.includes('at most')) tell(context, message, { rule: 'subject', offset })
+    if (isFixed || !message.includes('at most')) report(context, message, { rule: 'subject', offset })
   })
 }
 
@@ -549,9 +550,9 @@ function checkUrl(
   const masked = maskedUrl(text, roots, context, options)
   if (masked === null) return
   const parsed = URL.canParse(masked) ? new URL(masked) : null
-  if (parsed === null) tell(context, 'this is no address', { rule: 'url' })
+  if (parsed === null) report(context, 'this is no address', { rule: 'url' })
   else if (parsed.username !== '' || parsed.password !== '') {
-    tell(context, 'an address holds no user or password: definitions are read by many', { rule: 'url' })
+    report(context, 'an address holds no user or password: definitions are read by many', { rule: 'url' })
   }
 }
 
@@ -565,7 +566,7 @@ function maskedUrl(
   if (!checkTemplate(text, roots, context, [], options) || !checkQuerySecret(text, context)) return null
   const masked = maskTemplates(text.replace(BASE_ADDRESS, 'https://x'))
   if (/^https?:\/\/[^/?#]/i.test(masked)) return masked
-  tell(context, roots.includes('config') && !roots.includes('vars') ? ABSOLUTE_BY_CONFIG : ABSOLUTE, {
+  report(context, roots.includes('config') && !roots.includes('vars') ? ABSOLUTE_BY_CONFIG : ABSOLUTE, {
     rule: 'url',
   })
   return null
@@ -579,7 +580,7 @@ function checkQuerySecret(text: string, context: Refinement): boolean {
   if (at < 0 || maskTemplates(text.slice(0, at)).includes('?')) return true
   const message =
     'a secret may stand in the query of an address, behind `?`, and nowhere else in it: paths and hosts are shown'
-  tell(context, message, { rule: 'secret', offset: at })
+  report(context, message, { rule: 'secret', offset: at })
   return false
 }
 
@@ -603,7 +604,7 @@ export function endpoint(roots: readonly string[], options: SendOptions = {}) {
     if (target === null || target.ok) return
     const hash = target.rule === 'fragment' ? maskTemplates(text).indexOf('#') : -1
     const at = hash < 0 ? {} : { offset: hash, suggestedText: text.slice(0, hash) }
-    tell(context, target.message, { rule: 'url', ...at })
+    report(context, target.message, { rule: 'url', ...at })
   })
 }
 
@@ -615,11 +616,11 @@ export function headerText(roots: readonly string[], options: SendOptions = {}) 
     const masked = maskTemplates(text)
     const control = masked.search(/(?!\t)\p{Cc}/u)
     if (control >= 0)
-      tell(context, 'a header is one line without control characters', { rule: 'header', offset: control })
+      report(context, 'a header is one line without control characters', { rule: 'header', offset: control })
     const wide = masked.search(/[\u0100-\u{10ffff}]/u)
     if (wide < 0) return
     const message = `\`${String.fromCodePoint(text.codePointAt(wide) ?? 0)}\` cannot stand in a header: write it in plain letters`
-    tell(context, message, { rule: 'header', offset: wide })
+    report(context, message, { rule: 'header', offset: wide })
   })
 }
 
@@ -628,7 +629,7 @@ export function requestPath(roots: readonly string[], options: SendOptions = {})
   return stringOf('send', (text, context) => {
     if (!checkTemplate(text, roots, context, [], options) || !checkQuerySecret(text, context)) return
     if (/^[/?]/.test(text) || text === '') return
-    tell(context, 'this stands behind `baseUrl`: it begins with `/` or `?`', {
+    report(context, 'this stands behind `baseUrl`: it begins with `/` or `?`', {
       rule: 'url',
       ...(/^https?:/i.test(text) ? {} : { suggestedText: `/${text}` }),
     })
@@ -641,13 +642,13 @@ export function address() {
     if (refuseTemplate(text, context)) return
     const parsed = URL.canParse(text) ? new URL(text) : null
     if (parsed === null || !/^https?:\/\/[^/?#]/i.test(text)) {
-      tell(context, 'an address begins with `https://` or `http://` and a host', { rule: 'url' })
+      report(context, 'an address begins with `https://` or `http://` and a host', { rule: 'url' })
     } else if (parsed.username !== '' || parsed.password !== '') {
-      tell(context, 'an address holds no user or password: definitions are read by many', { rule: 'url' })
+      report(context, 'an address holds no user or password: definitions are read by many', { rule: 'url' })
     } else if (/[?#]/.test(text)) {
       const offset = text.search(/[?#]/)
       const message = 'leave the query out: it is taken from each request'
-      tell(context, message, { rule: 'url', offset, suggestedText: text.slice(0, offset) })
+      report(context, message, { rule: 'url', offset, suggestedText: text.slice(0, offset) })
     }
   })
 }
@@ -658,7 +659,7 @@ export function username() {
     'name',
     (text, context) => {
       if (refuseTemplate(text, context) || /^[^:\p{Cc}]+$/u.test(text)) return
-      tell(context, 'a user name is not empty and has no colon', { rule: 'value' })
+      report(context, 'a user name is not empty and has no colon', { rule: 'value' })
     },
     { minLength: 1 },
   )
@@ -675,16 +676,16 @@ export function target() {
     if (refuseTemplate(text, context)) return
     if (!TARGET.test(text)) {
       const message = 'this is where the value goes: names joined by dots, as in `title` or `metadata.owner`'
-      tell(context, message, { rule: 'target', onKey: true })
+      report(context, message, { rule: 'target', onKey: true })
     } else if (text === 'metadata' || text === 'correlation' || /^correlation\.[^.]*\./.test(text)) {
       const message =
         text === 'metadata'
           ? 'say which of the metadata: `metadata.owner`'
           : 'a key has one name: `correlation.order`'
-      tell(context, message, { rule: 'target', onKey: true })
+      report(context, message, { rule: 'target', onKey: true })
     } else if (READ_ONLY.test(text)) {
       const message = `\`${text.split('.')[0]}\` is read and not written, and this would be \`data.${text}\`: write that, or another name`
-      tell(context, message, { rule: 'target', onKey: true, suggestion: `data.${text}` })
+      report(context, message, { rule: 'target', onKey: true, suggestion: `data.${text}` })
     }
   }
   return stringOf('path', check, { pattern: TARGET.source })
@@ -699,8 +700,8 @@ export function sends(roots: readonly string[], { secrets = false }: SendOptions
       for (const problem of compiled.ok ? [] : compiled.problems) {
         const isKey = problem.message.startsWith('a field name is a literal')
         const text = isKey ? '' : stringAt(value, problem.path)
-        if (isKey) tell(context, problem.message, { rule: 'literal', onKey: true }, problem.path)
-        else tellProblem(context, 'template', text, problem, problem.path)
+        if (isKey) report(context, problem.message, { rule: 'literal', onKey: true }, problem.path)
+        else reportProblem(context, 'template', text, problem, problem.path)
       }
       for (const [path, text] of stringsOf(value, [])) {
         if (!text.includes('{{')) checkTemplate(text, roots, context, path)
@@ -729,13 +730,19 @@ export function condition(roots: readonly string[]) {
         const text = stringAt(value, problem.path)
         if (isOperator) {
           const suggestion = problem.suggestion === undefined ? {} : { suggestion: problem.suggestion }
-          tell(context, problem.message, { rule: 'condition', onKey: true, ...suggestion }, problem.path)
+          report(context, problem.message, { rule: 'condition', onKey: true, ...suggestion }, problem.path)
         } else if (value === null) {
-          tell(context, 'the condition is empty: `#` begins a comment; text needs quotes', {
+          report(context, 'the condition is empty: `#` begins a comment; text needs quotes', {
             rule: 'condition',
           })
         } else
-          tellProblem(context, problem.length === 0 ? 'condition' : 'expression', text, problem, problem.path)
+          reportProblem(
+            context,
+            problem.length === 0 ? 'condition' : 'expression',
+            text,
+            problem,
+            problem.path,
+          )
       }
     })
     .meta({ 'x-tree': 'condition' satisfies Tree })

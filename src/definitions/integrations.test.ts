@@ -64,7 +64,7 @@ function find(marked: string, deps: Partial<CompileDeps> = {}) {
   const offset = marked.indexOf('¦')
   const before = marked.slice(0, offset)
   const text = marked.replace('¦', '')
-  const { findings } = compile(text, { inForce: WORLD.documents, ...deps })
+  const { findings } = compile(text, { deployedDocuments: WORLD.documents, ...deps })
   const line = before.split('\n').length
   const column = offset - before.lastIndexOf('\n')
   return { findings, place: { line, column } }
@@ -350,7 +350,7 @@ describe('normal forms', () => {
   })
 
   test('[PV21] a credential has its provider’s first model', () => {
-    const { documents, findings } = compile(credential(''), { inForce: WORLD.documents })
+    const { documents, findings } = compile(credential(''), { deployedDocuments: WORLD.documents })
     expect(findings).toEqual([])
     expect(documents).toMatchObject([{ auth: 'bearer' }])
   })
@@ -402,7 +402,7 @@ describe('normal forms', () => {
       operation: { name: 'book', path: '/book', classify: { 409: 'done', 423: 'transient' } },
     })
     // A later change of the provider leaves it as it is, until it is applied again.
-    const again = compile(action, { inForce: WORLD.documents })
+    const again = compile(action, { deployedDocuments: WORLD.documents })
     const [other] = byKind<RouteDocument>(again.documents, 'Route')
     expect(other?.do).toHaveProperty('operation.classify', {})
   })
@@ -424,7 +424,7 @@ describe('environments', () => {
     )
   const regions = (text: string, environment?: CompileDeps['environment']) => {
     const given = environment === undefined ? {} : { environment }
-    const { documents, findings } = compile(text, { inForce: WORLD.documents, ...given })
+    const { documents, findings } = compile(text, { deployedDocuments: WORLD.documents, ...given })
     return [
       ...byKind<ConnectionDocument>(documents, 'Connection').map(({ config }) => config),
       ...findings.map(({ rule, severity }) => `${rule} ${severity}`),
@@ -447,7 +447,7 @@ describe('environments', () => {
 
   test('[PV20] the environment it was written for is not part of it', () => {
     const hashOf = (text: string) =>
-      compile(text, { inForce: WORLD.documents, environment: 'PROD' }).documents.map(hashDocument)
+      compile(text, { deployedDocuments: WORLD.documents, environment: 'PROD' }).documents.map(hashDocument)
     expect(hashOf(of('PROD', 'eu'))).toEqual(hashOf(of('', 'eu')))
   })
 
@@ -462,17 +462,17 @@ describe('environments', () => {
 })
 
 describe('through the API', () => {
-  const inForce = WORLD.documents
+  const deployedDocuments = WORLD.documents
   const GIVEN = { name: 'c', provider: 'acme', credential: 'acme-token', config: { region: 'eu' } }
 
   test('[PV22] the same fields give the same document and hash, and a text to store', () => {
-    const checked = checkIntegration('Connection', { ...GIVEN, description: null }, { inForce })
+    const checked = checkIntegration('Connection', { ...GIVEN, description: null }, { deployedDocuments })
     expect(checked).toMatchObject({ ok: true, warnings: [], written: GIVEN })
     if (!checked.ok) return
-    const [file] = compile(connection(shut), { inForce }).documents
+    const [file] = compile(connection(shut), { deployedDocuments }).documents
     expect(hashDocument(checked.document)).toBe(hashDocument(file as ConnectionDocument))
     const { text } = checked.definition.authored
-    expect(compile(text, { inForce }).documents).toEqual([checked.document])
+    expect(compile(text, { deployedDocuments }).documents).toEqual([checked.document])
   })
 
   test('[PV22] an explicitly empty field stays so in the text', () => {
@@ -497,7 +497,7 @@ describe('through the API', () => {
       config: { apiKey: 'x' },
       probe: { every: '1' },
     }
-    const checked = checkIntegration('Connection', given, { inForce })
+    const checked = checkIntegration('Connection', given, { deployedDocuments })
     expect(checked.ok ? [] : checked.findings.map(({ rule, field }) => `${rule} ${field}`)).toEqual([
       'PV1 provider',
       'F18 probe.every',
@@ -507,7 +507,7 @@ describe('through the API', () => {
 
   test('[PV22] a missing document, another kind or a value that is not a map is refused', () => {
     const refused = (kind: 'Provider' | 'Connection' | 'Credential', given: unknown) => {
-      const checked = checkIntegration(kind, given, { inForce })
+      const checked = checkIntegration(kind, given, { deployedDocuments })
       return checked.ok ? [] : checked.findings.map(({ rule, field }) => `${rule} ${field}`)
     }
     expect(refused('Credential', {})).toEqual(['F14 name', 'F14 provider', 'F14 secret'])
@@ -518,11 +518,11 @@ describe('through the API', () => {
 
   test('[PV15] only for the environment of the node', () => {
     const given = { ...GIVEN, environment: 'PROD' }
-    expect(checkIntegration('Connection', given, { inForce })).toMatchObject({
+    expect(checkIntegration('Connection', given, { deployedDocuments })).toMatchObject({
       ok: false,
       findings: [{ rule: 'PV15', field: 'environment', suggestion: 'DEV' }],
     })
-    expect(checkIntegration('Connection', given, { inForce, environment: 'PROD' })).toMatchObject({
+    expect(checkIntegration('Connection', given, { deployedDocuments, environment: 'PROD' })).toMatchObject({
       ok: true,
     })
   })

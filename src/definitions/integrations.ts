@@ -41,10 +41,10 @@ export function knownIntegrations(
   given: readonly DefinitionDocument[] | undefined,
   environment: EnvironmentName = USUAL_ENVIRONMENT,
 ): KnownIntegrations {
-  const inForce = given ?? []
-  const beside = inForce as unknown as readonly Fields[]
+  const deployedDocuments = given ?? []
+  const beside = deployedDocuments as unknown as readonly Fields[]
   const providers = new Map<string, ProviderDocument | null>()
-  for (const one of inForce) if (one.kind === 'Provider') providers.set(one.name, one)
+  for (const one of deployedDocuments) if (one.kind === 'Provider') providers.set(one.name, one)
   for (const value of values) {
     if (value.kind === 'Provider' && typeof value.name === 'string')
       providers.set(value.name, readProvider(value))

@@ -7,8 +7,8 @@ import { compileDefinitions, type Finding, formatFindings } from './index.ts'
 
 const functions = () => 'sha256:code'
 
-function check(text: string, inForce: readonly DefinitionDocument[] = []): readonly Finding[] {
-  return compileDefinitions([{ path: 'a.yaml', text }], { functions, inForce }).findings
+function check(text: string, deployedDocuments: readonly DefinitionDocument[] = []): readonly Finding[] {
+  return compileDefinitions([{ path: 'a.yaml', text }], { functions, deployedDocuments }).findings
 }
 
 interface Parts {
@@ -226,12 +226,12 @@ describe('keys that collide', () => {
   })
 
   test('[KY5] deployed routes beside the files count, and the older version of the same route does not', () => {
-    const inForce = compileDefinitions(
+    const deployedDocuments = compileDefinitions(
       [{ path: 'b.yaml', text: `${route({ name: 'old', key: "'A:' + payload.id" })}` }],
       { functions },
     ).documents
-    expect(check(route({ key: "'A:' + payload.x" }), inForce)).toMatchObject([{ rule: 'KY5' }])
-    expect(check(route({ name: 'old', key: "'A:' + payload.id" }), inForce)).toEqual([])
+    expect(check(route({ key: "'A:' + payload.x" }), deployedDocuments)).toMatchObject([{ rule: 'KY5' }])
+    expect(check(route({ name: 'old', key: "'A:' + payload.id" }), deployedDocuments)).toEqual([])
   })
 })
 
@@ -247,17 +247,17 @@ describe('a formula that changed', () => {
   })
 
   test('[KY7] is accepted with the deployed formula and a note', () => {
-    const inForce = now({ key: "'A:' + payload.id" })
+    const deployedDocuments = now({ key: "'A:' + payload.id" })
     const migration = (from: string) =>
       `keyMigration: { from: ${JSON.stringify(from)}, note: numbers are ids }`
     const key = "'A:' + payload.number"
-    expect(check(route({ key, more: migration("'A:'+payload.id") }), inForce)).toEqual([])
-    const wrong = check(route({ key, more: migration("'B:' + payload.id") }), inForce)
+    expect(check(route({ key, more: migration("'A:'+payload.id") }), deployedDocuments)).toEqual([])
+    const wrong = check(route({ key, more: migration("'B:' + payload.id") }), deployedDocuments)
     expect(wrong).toMatchObject([{ rule: 'KY7', line: 5 }])
     expect(wrong[0]?.message).toContain("`'B:' + payload.id`, which is not in force")
-    expect(check(route({ key, more: 'keyMigration: { from: x, note: " " }' }), inForce)).toMatchObject([
-      { rule: 'F14' },
-    ])
+    expect(
+      check(route({ key, more: 'keyMigration: { from: x, note: " " }' }), deployedDocuments),
+    ).toMatchObject([{ rule: 'F14' }])
   })
 
   test('[KY7] counts from and to no key, and with elements', () => {

@@ -24,10 +24,14 @@ describe('[SE50] a credential in clear text', () => {
 
   test('is an error if it is refused, unless the same one is already deployed', () => {
     expect(literals(ROUTE, { refusesLiterals: true })).toMatchObject([{ severity: 'error' }])
-    const inForce = check(ROUTE).documents
-    expect(literals(ROUTE, { refusesLiterals: true, inForce })).toMatchObject([{ severity: 'warning' }])
+    const deployedDocuments = check(ROUTE).documents
+    expect(literals(ROUTE, { refusesLiterals: true, deployedDocuments })).toMatchObject([
+      { severity: 'warning' },
+    ])
     const other = ROUTE.replace('abc123', 'def456')
-    expect(literals(other, { refusesLiterals: true, inForce })).toMatchObject([{ severity: 'error' }])
+    expect(literals(other, { refusesLiterals: true, deployedDocuments })).toMatchObject([
+      { severity: 'error' },
+    ])
   })
 
   test('of a folder is refused once its node knows what is deployed', () => {

@@ -26,8 +26,10 @@ export function checkLiterals(value: Fields, isRefused: (literal: string) => boo
 }
 
 /** Those that are deployed already: refusing them would not hide them. */
-export function deployedLiterals(inForce: readonly DefinitionDocument[]): ReadonlySet<string> {
+export function deployedLiterals(deployedDocuments: readonly DefinitionDocument[]): ReadonlySet<string> {
   return new Set(
-    inForce.flatMap((document) => findLiterals(document as unknown as JsonValue).map(({ text }) => text)),
+    deployedDocuments.flatMap((document) =>
+      findLiterals(document as unknown as JsonValue).map(({ text }) => text),
+    ),
   )
 }

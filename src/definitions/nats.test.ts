@@ -123,7 +123,7 @@ test('[BU54] two sources of one tenant share no durable', () => {
   expect(compile(`${one}---\n${source('nats: { subjects: a.b }', 'b')}`).findings).toEqual([])
   const beside = compileDefinitions([{ path: 'b.yaml', text: other }], {
     functions: () => null,
-    inForce: compile(one).documents,
+    deployedDocuments: compile(one).documents,
   })
   expect(beside.findings).toMatchObject([{ rule: 'BU54' }])
 })
@@ -133,23 +133,23 @@ describe('[BU55] what it publishes', () => {
   const unpublished = (text: string) => told(text).filter(([rule]) => rule === 'CA16')
 
   test('is what its patterns match', () => {
-    const inlet = source('nats: { subjects: [gitlab.events.>, "a.*.c"] }')
+    const consumer = source('nats: { subjects: [gitlab.events.>, "a.*.c"] }')
     for (const on of ['gitlab.events.issue.created', 'a.b.c', '">"'])
-      expect(unpublished(`${inlet}---\n${route(on)}`)).toEqual([])
+      expect(unpublished(`${consumer}---\n${route(on)}`)).toEqual([])
     for (const on of ['gitlab.event.issue', 'a.b.d'])
-      expect(unpublished(`${inlet}---\n${route(on)}`)).toHaveLength(1)
+      expect(unpublished(`${consumer}---\n${route(on)}`)).toHaveLength(1)
   })
 
   test('is what it names, if it does', () => {
-    const inlet = source('nats: { subjects: raw.> }\nsubject: "shop.{{ payload.kind }}"')
-    expect(unpublished(`${inlet}---\n${route('shop.paid')}`)).toEqual([])
-    expect(unpublished(`${inlet}---\n${route('raw.paid')}`)).toHaveLength(1)
+    const consumer = source('nats: { subjects: raw.> }\nsubject: "shop.{{ payload.kind }}"')
+    expect(unpublished(`${consumer}---\n${route('shop.paid')}`)).toEqual([])
+    expect(unpublished(`${consumer}---\n${route('raw.paid')}`)).toHaveLength(1)
   })
 
   test('is what its catalog lists, if it does', () => {
-    const inlet = source('nats: { subjects: raw.> }\ncatalog: { subjects: [{ subject: raw.paid }] }')
-    expect(unpublished(`${inlet}---\n${route('raw.paid')}`)).toEqual([])
-    expect(unpublished(`${inlet}---\n${route('raw.payed')}`)).toHaveLength(1)
+    const consumer = source('nats: { subjects: raw.> }\ncatalog: { subjects: [{ subject: raw.paid }] }')
+    expect(unpublished(`${consumer}---\n${route('raw.paid')}`)).toEqual([])
+    expect(unpublished(`${consumer}---\n${route('raw.payed')}`)).toHaveLength(1)
   })
 })
 

@@ -91,16 +91,19 @@ function patternsOf(
 }
 
 /** A source of the files that consumes from NATS, and how to report on it. */
-export interface BundleInlet {
+export interface BundleConsumer {
   readonly document: SourceDocument
-  tell(remark: Remark): void
+  report(remark: Remark): void
 }
 
 /** `documents`: all that will be deployed, those of the files first. */
-export function tellDurables(inlets: readonly BundleInlet[], documents: readonly DefinitionDocument[]): void {
-  const own = new Set(inlets.map(({ document }) => document.name))
+export function reportDurables(
+  consumers: readonly BundleConsumer[],
+  documents: readonly DefinitionDocument[],
+): void {
+  const own = new Set(consumers.map(({ document }) => document.name))
   const all = documents.flatMap((one) => (one.kind === 'Source' && one.nats !== undefined ? [one] : []))
-  for (const { document, tell } of inlets) {
+  for (const { document, report } of consumers) {
     const { name, nats } = document
     const durable = nats?.durable
     if (durable === undefined) continue
@@ -110,6 +113,6 @@ export function tellDurables(inlets: readonly BundleInlet[], documents: readonly
     )
     if (other === undefined) continue
     const message = `the source \`${other.name}\` has the durable \`${durable}\` already, and each message would come to one of both: give this one another name, or leave it out`
-    tell({ rule: 'natsDurable', message, path: ['nats', 'durable'] })
+    report({ rule: 'natsDurable', message, path: ['nats', 'durable'] })
   }
 }

@@ -15,7 +15,7 @@ export interface Proof extends Pick<Analysis, 'workflow' | 'verdict' | 'says' | 
 const MARKINGS_MIN = 1_000
 
 /** `markings`: how many are explored in all workflows together. */
-export function tellNets(
+export function reportNets(
   workflows: readonly { readonly document: WorkflowDocument; readonly read: ReadDocument }[],
   findings: Finding[],
   markings = MARKINGS_MAX,

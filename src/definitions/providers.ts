@@ -162,27 +162,27 @@ function checkOperation(operation: Fields, at: FieldPath, provider: Fields): rea
 function checkIdempotency(operation: Fields, at: FieldPath): readonly Remark[] {
   const { idempotency, keyTtl, keyHeader, lookup, method = 'POST' } = operation
   const remarks: Remark[] = []
-  const tell = (message: string, field: string, more: Partial<Remark> = {}) =>
+  const report = (message: string, field: string, more: Partial<Remark> = {}) =>
     remarks.push({ rule: 'idempotency', message, path: [...at, field], ...more })
   if (idempotency === 'native' && keyTtl === undefined) {
-    tell('`native` needs to know how long the vendor remembers a key: write `keyTtl`', 'idempotency', {
+    report('`native` needs to know how long the vendor remembers a key: write `keyTtl`', 'idempotency', {
       suggestion: 'keyTtl: 24h',
     })
   }
   if (keyTtl !== undefined && idempotency !== undefined && idempotency !== 'native') {
-    tell('`keyTtl` belongs to `idempotency: native`: leave it out', 'keyTtl', { onKey: true })
+    report('`keyTtl` belongs to `idempotency: native`: leave it out', 'keyTtl', { onKey: true })
   }
   if (idempotency === 'lookup' && lookup === undefined) {
-    tell('`lookup` needs to know how to look: write `lookup`, a request, and `found`', 'idempotency')
+    report('`lookup` needs to know how to look: write `lookup`, a request, and `found`', 'idempotency')
   }
   if (lookup !== undefined && idempotency !== undefined && idempotency !== 'lookup') {
-    tell('`lookup` belongs to `idempotency: lookup`: leave it out', 'lookup', { onKey: true })
+    report('`lookup` belongs to `idempotency: lookup`: leave it out', 'lookup', { onKey: true })
   }
   const { path, query, headers, body } = operation
   const sent: readonly (JsonValue | undefined)[] = [path, query, headers, body]
   const isNative = idempotency === 'native' || (idempotency === undefined && keyTtl !== undefined)
   if (isNative && keyHeader === 'none' && !sent.some((one) => reads(one, 'key') || reads(one, 'extRef'))) {
-    tell(
+    report(
       'nothing sends the key: write `{{ key }}` where the vendor expects it, or leave `keyHeader` out',
       'keyHeader',
     )
@@ -193,7 +193,7 @@ function checkIdempotency(operation: Fields, at: FieldPath): readonly Remark[] {
     (root) => asked.some((one) => reads(one, root)) || reads(`{{ ${String(looked.found)} }}`, root),
   )
   if (lookup !== undefined && looked.path !== undefined && !isTold) {
-    tell(
+    report(
       'nothing here looks for this effect: write `{{ key }}`, `{{ extRef }}` or a value of `input` into it',
       'lookup',
       {

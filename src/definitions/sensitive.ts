@@ -65,11 +65,11 @@ function checkFormulas(source: Fields): readonly Remark[] {
     const text = written ?? at(mapping, path)
     if (typeof text !== 'string') return []
     const place = written === undefined ? ['subjects'] : path
-    return tell(text, as, sensitive, place, `the ${name} of an event`)
+    return report(text, as, sensitive, place, `the ${name} of an event`)
   })
   const rules = at(source, ['dispatch', 'rules'])
   const emitted = (Array.isArray(rules) ? rules : []).flatMap((rule: JsonValue, index) =>
-    tellSubject(at({ rule }, ['rule', 'emit']), sensitive, ['dispatch', 'rules', index, 'emit']),
+    reportSubject(at({ rule }, ['rule', 'emit']), sensitive, ['dispatch', 'rules', index, 'emit']),
   )
   return [...named, ...emitted]
 }
@@ -83,19 +83,19 @@ export function checkSensitiveRoute(route: Fields, sources: readonly SensitiveSo
   const patterns = [route.on].flat().filter((pattern) => typeof pattern === 'string')
   const sensitive = sources.filter((source) => mayHear(patterns, source)).flatMap(({ paths }) => paths)
   const keyed =
-    typeof key === 'string' ? tell(key, 'expression', sensitive, ['key'], 'the key of an effect') : []
+    typeof key === 'string' ? report(key, 'expression', sensitive, ['key'], 'the key of an effect') : []
   const lanes = ['order', 'debounce', 'concurrency'].flatMap((field) => {
     const by = at(route, [field, 'by'])
     return typeof by === 'string'
-      ? tell(by, 'expression', sensitive, [field, 'by'], 'what work is ordered by')
+      ? report(by, 'expression', sensitive, [field, 'by'], 'what work is ordered by')
       : []
   })
   const extRef = at(route, ['do', 'upsert', 'extRef'])
   const referenced =
     typeof extRef === 'string'
-      ? tell(extRef, 'template', sensitive, ['do', 'upsert', 'extRef'], 'an external reference')
+      ? report(extRef, 'template', sensitive, ['do', 'upsert', 'extRef'], 'an external reference')
       : []
-  const subject = tellSubject(at(route, ['do', 'emit']), sensitive, ['do', 'emit'])
+  const subject = reportSubject(at(route, ['do', 'emit']), sensitive, ['do', 'emit'])
   return [...keyed, ...lanes, ...referenced, ...subject]
 }
 
@@ -109,7 +109,7 @@ export function checkSensitiveSubscription(
   const by = at(subscription, ['order', 'by'])
   const lane =
     typeof by === 'string'
-      ? tell(by, 'expression', sensitive, ['order', 'by'], 'what deliveries are ordered by')
+      ? report(by, 'expression', sensitive, ['order', 'by'], 'what deliveries are ordered by')
       : []
   if (subscription.sensitive === 'send') return lane
   const { where, transform, headers } = subscription
@@ -177,14 +177,20 @@ export function checkSensitiveWorkflow(
     const keys = typeof correlate === 'string' ? [[[], correlate] as const] : textsOf(correlate)
     return [
       ...keys.flatMap(([key, text]) =>
-        tell(text, 'expression', sensitive, ['triggers', index, 'correlate', ...key], 'a key of an instance'),
+        report(
+          text,
+          'expression',
+          sensitive,
+          ['triggers', index, 'correlate', ...key],
+          'a key of an instance',
+        ),
       ),
-      ...tellKeys(trigger.map, sensitive, ['triggers', index, 'map']),
+      ...reportKeys(trigger.map, sensitive, ['triggers', index, 'map']),
     ]
   })
   const began = heardByAny(workflow, sources)
   const ofSteps = outsOf(workflow).flatMap(([name, out]) =>
-    tellKeys(out, began, ['transitions', name, 'out']),
+    reportKeys(out, began, ['transitions', name, 'out']),
   )
   return [...ofTriggers, ...ofSteps]
 }
@@ -271,7 +277,7 @@ function heardBy(triggers: readonly Fields[], sources: readonly SensitiveSource[
   return sources.filter((source) => mayHear(patterns, source)).flatMap(({ paths }) => paths)
 }
 
-function tellKeys(
+function reportKeys(
   map: JsonValue | undefined,
   sensitive: readonly SensitivePath[],
   path: FieldPath,
@@ -279,7 +285,7 @@ function tellKeys(
   if (sensitive.length === 0) return []
   return textsOf(map).flatMap(([[key = ''], text]) =>
     targetOf(key)?.startsWith('correlation.') === true
-      ? tell(text, 'expression', sensitive, [...path, key], 'a key of an instance')
+      ? report(text, 'expression', sensitive, [...path, key], 'a key of an instance')
       : [],
   )
 }
@@ -309,12 +315,12 @@ function textsOf(map: JsonValue | undefined): readonly (readonly [readonly strin
   )
 }
 
-function tellSubject(
+function reportSubject(
   emit: JsonValue | undefined,
   sensitive: readonly SensitivePath[],
   path: FieldPath,
 ): readonly Remark[] {
-  return typeof emit === 'string' ? tell(emit, 'template', sensitive, path, 'the subject of an event') : []
+  return typeof emit === 'string' ? report(emit, 'template', sensitive, path, 'the subject of an event') : []
 }
 
 function mayHear(patterns: readonly string[], { firstToken }: SensitiveSource): boolean {
@@ -324,7 +330,7 @@ function mayHear(patterns: readonly string[], { firstToken }: SensitiveSource): 
   })
 }
 
-function tell(
+function report(
   text: string,
   as: 'expression' | 'template',
   sensitive: readonly SensitivePath[],

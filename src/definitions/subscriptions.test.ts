@@ -270,8 +270,10 @@ describe('[SL10] what a source hides', () => {
 
   test('must not order deliveries, also if its source is deployed beside the file', () => {
     const text = subscription('order: { by: payload.user.email }', 'url: https://a.example\non: shop.sold')
-    const inForce = compile(SOURCE.replace('---\n', '')).documents
-    expect(compile(text, { inForce }).findings).toMatchObject([{ rule: 'SE4', severity: 'warning' }])
+    const deployedDocuments = compile(SOURCE.replace('---\n', '')).documents
+    expect(compile(text, { deployedDocuments }).findings).toMatchObject([
+      { rule: 'SE4', severity: 'warning' },
+    ])
   })
 })
 

@@ -119,19 +119,19 @@ function checkEverything({ on, where }: Fields): readonly Remark[] {
 interface Sound {
   readonly document: SubscriptionDocument
   readonly read: { readonly value: Fields }
-  tell(remark: Remark): void
+  report(remark: Remark): void
 }
 
 /** What distinguishes one event from another. */
 const TELLING = ['event', 'payload', 'header']
 
-export function tellSubscriptions(subscriptions: readonly Sound[]): void {
-  for (const { document, read, tell } of subscriptions) {
+export function reportSubscriptions(subscriptions: readonly Sound[]): void {
+  for (const { document, read, report } of subscriptions) {
     const { transform, retry, disableAfterMs, rateLimit } = document
     if (transform !== undefined && !TELLING.some((root) => reads(transform, root))) {
       const message =
         'the body is the same for every event: whoever gets it knows that something happened, and not what. Add `{{ event.id }}` or `{{ payload }}`'
-      tell({ rule: 'sameBody', severity: 'warning', message, path: ['transform'], onKey: true })
+      report({ rule: 'sameBody', severity: 'warning', message, path: ['transform'], onKey: true })
     }
     const retriesMs = retry.delaysMs.reduce((sum, delay) => sum + delay, 0)
     if (disableAfterMs !== null && retriesMs >= disableAfterMs) {
@@ -139,13 +139,13 @@ export function tellSubscriptions(subscriptions: readonly Sound[]): void {
         `the retries of one delivery take ${formatDuration(retriesMs)}, and after ${formatDuration(disableAfterMs)} of failing the subscription ` +
         'disables itself: the last of them would wait for a person. Disable later, or retry faster'
       const field = read.value.disableAfter === undefined ? 'retry' : 'disableAfter'
-      tell({ rule: 'patience', severity: 'warning', message, path: [field] })
+      report({ rule: 'patience', severity: 'warning', message, path: [field] })
     }
     if (rateLimit !== undefined && rateLimit.burst > rateLimit.perMinute) {
       const { burst, perMinute } = rateLimit
       const message = `${burst} at once are more than a minute's ${perMinute}: the endpoint gets up to ${burst + perMinute} in one minute`
       const isInline = typeof read.value.rateLimit === 'object'
-      tell({
+      report({
         rule: 'burst',
         severity: 'warning',
         message,
@@ -156,11 +156,11 @@ export function tellSubscriptions(subscriptions: readonly Sound[]): void {
 }
 
 /** One name, one endpoint: a file does not take over a subscription of the API. */
-export function tellHeld(subscriptions: readonly Sound[], isHeld: (name: string) => boolean): void {
-  for (const { document, tell } of subscriptions) {
+export function reportHeld(subscriptions: readonly Sound[], isHeld: (name: string) => boolean): void {
+  for (const { document, report } of subscriptions) {
     if (!isHeld(document.name)) continue
     const message = `the API has a subscription \`${document.name}\` already: rename this one, or delete that with \`millrace subscriptions delete ${document.name}\``
-    tell({ rule: 'nameTaken', message, path: ['name'] })
+    report({ rule: 'nameTaken', message, path: ['name'] })
   }
 }
 
@@ -182,9 +182,11 @@ export interface Endpoint {
 /** Deployed addresses are skipped: what their names resolve to is judged with every call. */
 export function freshEndpoints(
   subscriptions: readonly { readonly document: SubscriptionDocument; readonly read: ReadDocument }[],
-  inForce: readonly DefinitionDocument[],
+  deployedDocuments: readonly DefinitionDocument[],
 ): readonly Endpoint[] {
-  const known = new Map(inForce.flatMap((one) => (one.kind === 'Subscription' ? [[one.name, one.url]] : [])))
+  const known = new Map(
+    deployedDocuments.flatMap((one) => (one.kind === 'Subscription' ? [[one.name, one.url]] : [])),
+  )
   return subscriptions.flatMap(({ document, read }) => {
     if (known.get(document.name) === document.url) return []
     const place = read.locate({ rule: 'endpoint', message: '', path: ['url'] })

@@ -37,7 +37,7 @@ function start() {
   return {
     watch,
     runs: () => runs,
-    async tell(path: string | null, event = 'change', thenMs = 150) {
+    async report(path: string | null, event = 'change', thenMs = 150) {
       listener(event, path)
       await vi.advanceTimersByTimeAsync(thenMs)
     },
@@ -56,9 +56,9 @@ test.each([
   ['millrace.log', 'change'],
   ['notes.md', 'rename'],
 ])('[DV25] %s (%s) is ignored', async (path, event) => {
-  const { tell, runs } = start()
-  await tell(path, event)
-  await tell(path, event, 5_000)
+  const { report, runs } = start()
+  await report(path, event)
+  await report(path, event, 5_000)
   expect(runs()).toBe(0)
 })
 
@@ -69,21 +69,21 @@ test.each([
   ['database.yaml', 'change'],
   [null, 'change'],
 ])('[DV25] %s (%s) is not', async (path, event) => {
-  const { tell, runs } = start()
-  await tell(path, event)
+  const { report, runs } = start()
+  await report(path, event)
   expect(runs()).toBe(1)
 })
 
 test('[DV25] changes that come together are read once, and those that never end within two seconds', async () => {
-  const { watch, tell, runs } = start()
-  await tell('a.yaml', 'change', 50)
-  await tell('b.yaml', 'change', 50)
+  const { watch, report, runs } = start()
+  await report('a.yaml', 'change', 50)
+  await report('b.yaml', 'change', 50)
   expect(runs()).toBe(0)
-  await tell('a.yaml')
+  await report('a.yaml')
   expect(runs()).toBe(1)
-  for (let count = 0; count < 41; count += 1) await tell('a.yaml', 'change', 50)
+  for (let count = 0; count < 41; count += 1) await report('a.yaml', 'change', 50)
   expect(runs()).toBe(2)
-  await tell('a.yaml', 'change', 10)
+  await report('a.yaml', 'change', 10)
   await watch.close()
   await vi.advanceTimersByTimeAsync(5_000)
   expect(runs()).toBe(2)

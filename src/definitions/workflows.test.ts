@@ -328,8 +328,8 @@ describe('the normal form', () => {
       with: { title: '{{ data.title }}' },
       timeoutMs: 30_000,
     })
-    const inForce = documents.filter(({ kind }) => kind === 'Agent')
-    const alone = compileDefinitions([{ path: 'a.yaml', text }], { functions, inForce })
+    const deployedDocuments = documents.filter(({ kind }) => kind === 'Agent')
+    const alone = compileDefinitions([{ path: 'a.yaml', text }], { functions, deployedDocuments })
     expect(alone.documents).toEqual([documents[0]])
     expect(hashOf(text + AGENT.replace('small', 'large'))).not.toBe(hashOf(text + AGENT))
   })

@@ -8,9 +8,9 @@ import type { DemoState } from './stream.ts'
 const NOTHING: DemoState = { isSending: false, sent: 0, total: 0 }
 
 /** `demo` is null on a node that never had it. */
-export function makeDemoApi(demo: Demo | null, isInForce: () => Promise<boolean>) {
+export function makeDemoApi(demo: Demo | null, isDeployed: () => Promise<boolean>) {
   const find = async (tenant: TenantId): Promise<Demo | null> =>
-    demo !== null && tenant === DEFAULT_TENANT && (await isInForce()) ? demo : null
+    demo !== null && tenant === DEFAULT_TENANT && (await isDeployed()) ? demo : null
   const show = (found: Demo | null) => ({ available: found !== null, ...(found?.state() ?? NOTHING) })
   return {
     state: async (tenant: TenantId) => show(await find(tenant)),

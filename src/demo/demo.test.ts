@@ -167,16 +167,16 @@ describe('the API', () => {
     const refusal = { code: 'demo_unavailable' }
     const none = { available: false, isSending: false, sent: 0, total: 0 }
     const other = 'other' as TenantId
-    const inForce = makeDemoApi(demo, async () => true)
-    expect(await inForce.send(DEFAULT_TENANT, options)).toEqual({ sending: 1 })
-    expect(await inForce.state(DEFAULT_TENANT)).toEqual({
+    const deployed = makeDemoApi(demo, async () => true)
+    expect(await deployed.send(DEFAULT_TENANT, options)).toEqual({ sending: 1 })
+    expect(await deployed.state(DEFAULT_TENANT)).toEqual({
       available: true,
       isSending: true,
       sent: 1,
       total: 2,
     })
-    await expect(inForce.send(other, options)).rejects.toMatchObject(refusal)
-    expect(await inForce.stop(other)).toEqual(none)
+    await expect(deployed.send(other, options)).rejects.toMatchObject(refusal)
+    expect(await deployed.stop(other)).toEqual(none)
     await expect(makeDemoApi(demo, async () => false).send(DEFAULT_TENANT, options)).rejects.toMatchObject(
       refusal,
     )

@@ -11,10 +11,10 @@ import { BUS_PREFIX } from '../core/store/outbox/index.ts'
 import type { Bus } from '../ports/bus.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Code } from '../ports/code.ts'
+import type { Encryption } from '../ports/encryption.ts'
 import type { HttpClient } from '../ports/http-client.ts'
 import type { Log } from '../ports/log.ts'
 import type { Random } from '../ports/random.ts'
-import type { Seal } from '../ports/seal.ts'
 import type { Store } from '../ports/store.ts'
 import type { SecretVault, Vault } from '../ports/vault.ts'
 import type { Wakes } from '../ports/wakes.ts'
@@ -28,7 +28,7 @@ export interface EngineDeps {
   /** Where secrets that are made here are kept, and those of credentials; `vault` resolves them. */
   readonly secrets: EngineSecrets
   /** For what the ledger keeps of sensitive events; the store seals the events themselves. */
-  readonly seal: Seal
+  readonly encryption: Encryption
   readonly log: Log
   readonly code: Code
   /** Between nodes that share the store. */
@@ -49,7 +49,7 @@ export interface EngineConfig {
   /** Other nodes may share the store. */
   readonly isShared: boolean
   /** What happens is told to the bus: the outbox is filled. */
-  readonly isMirrored: boolean
+  readonly hasOutbox: boolean
   /** The first tokens of what is told to the bus. */
   readonly busPrefix: string
   /** Which streams of the bus the sources of each tenant may read. */
@@ -102,7 +102,7 @@ export interface EngineConfig {
 export const ENGINE_DEFAULTS = {
   roles: ALL_ROLES,
   isShared: false,
-  isMirrored: false,
+  hasOutbox: false,
   busPrefix: BUS_PREFIX,
   natsStreams: null,
   limits: TENANT_LIMITS,

@@ -2,8 +2,8 @@
 // the test answers itself. Nothing here waits for anything real.
 
 import { makeStaticCode, type StaticFunction } from '../adapters/code-static/index.ts'
+import { makeCountingEncryption } from '../adapters/encryption-local/encryption.fixture.ts'
 import { type MemoryLog, makeMemoryLog } from '../adapters/log-memory/index.ts'
-import { makeCountingSeal } from '../adapters/seal-local/seal.fixture.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import type {
   DefinitionDocument,
@@ -15,13 +15,13 @@ import { DEFAULT_TENANT, type EventId, type NodeId, type TenantId } from '../cor
 import type { WorkRow } from '../core/queue/work/index.ts'
 import type { Bus } from '../ports/bus.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { Encryption } from '../ports/encryption.ts'
 import type { HttpOutcome, HttpRequest } from '../ports/http-client.ts'
 import type { Random } from '../ports/random.ts'
-import type { Seal } from '../ports/seal.ts'
 import type { Commit, Store, TenantReads } from '../ports/store.ts'
 import type { SecretVault } from '../ports/vault.ts'
 import { NO_WAKES, type Wakes } from '../ports/wakes.ts'
-import { makeSealStore } from './commit/encrypted-store.ts'
+import { makeEncryptedStore } from './commit/encrypted-store.ts'
 import type { Credentials } from './connections/index.ts'
 import { type Accepted, ENGINE_DEFAULTS, type Engine, type EngineConfig, makeEngine } from './index.ts'
 import { makeMemoryVault } from './secrets/vault.fixture.ts'
@@ -89,12 +89,12 @@ export const LOST: HttpOutcome = {
 }
 
 /** A promise that the test settles. */
-export interface Hand<Value> {
+export interface Deferred<Value> {
   readonly promise: Promise<Value>
   give(value: Value): void
 }
 
-export function makeHand<Value>(): Hand<Value> {
+export function makeDeferred<Value>(): Deferred<Value> {
   let give: (value: Value) => void = () => {}
   const promise = new Promise<Value>((resolve) => {
     give = resolve
@@ -135,7 +135,7 @@ export interface NodeOptions {
   readonly functions?: Readonly<Record<string, StaticFunction>>
   readonly faults?: Partial<StoreFaults>
   /** Another than the world's own: a node that was given other keys. */
-  readonly seal?: Seal
+  readonly encryption?: Encryption
   /** To nodes that share the world's store; left out: none are told of anything. */
   readonly wakes?: Wakes
   readonly bus?: Bus
@@ -183,10 +183,10 @@ export function makeWorld(
 ): World {
   const time = makeManualTime()
   const kept = makeMemoryStore({ now: time.now, defer: (callback) => time.defer(callback, () => true) })
-  const seal = makeCountingSeal()
+  const encryption = makeCountingEncryption()
   const vault = makeMemoryVault(time.now, secrets)
-  const sealing = { seal, log: makeMemoryLog() }
-  const store = makeSealStore(kept, sealing)
+  const encrypting = { encryption, log: makeMemoryLog() }
+  const store = makeEncryptedStore(kept, encrypting)
   const calls: OpenCall[] = []
   let lives = 0
 
@@ -200,14 +200,17 @@ export function makeWorld(
     const code = makeStaticCode(options.functions ?? {})
     const engine = makeEngine(
       {
-        store: makeSealStore(throughFaults(kept, faults, alive), { seal: options.seal ?? seal, log }),
-        seal: options.seal ?? seal,
+        store: makeEncryptedStore(throughFaults(kept, faults, alive), {
+          encryption: options.encryption ?? encryption,
+          log,
+        }),
+        encryption: options.encryption ?? encryption,
         clock: time.clockFor(alive),
         random: makeRandom(lives),
         http: {
           send(request) {
             if (!isAlive) return NEVER
-            const hand = makeHand<HttpOutcome>()
+            const hand = makeDeferred<HttpOutcome>()
             calls.push({ node: name, request, answer: hand.give })
             const outcome = answer(request, calls.length)
             if (outcome !== null) hand.give(outcome)

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { makeSystemClock } from '../adapters/clock-system/index.ts'
 import { makeStaticCode } from '../adapters/code-static/index.ts'
+import { makeCountingEncryption } from '../adapters/encryption-local/encryption.fixture.ts'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeSystemRandom } from '../adapters/random-system/index.ts'
-import { makeCountingSeal } from '../adapters/seal-local/seal.fixture.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import type { HttpActionDocument, RouteDocument } from '../core/definitions/documents/index.ts'
 import { AppError } from '../core/foundation/errors/index.ts'
@@ -63,7 +63,7 @@ async function makeWorld(
   const code = makeStaticCode({ count: (input) => input })
   const engine = makeEngine(
     {
-      seal: makeCountingSeal(),
+      encryption: makeCountingEncryption(),
       store,
       clock,
       random: makeSystemRandom(),

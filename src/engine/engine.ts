@@ -45,29 +45,35 @@ import {
   makeFunctionEnds,
   makeGathering,
   makeInternalActions,
+  makeLateAcks,
   makeOpenHttp,
   makeUpserts,
-  makeWitness,
   releaseLocks,
 } from './effects/index.ts'
-import { followPace, makeDraws, makePace, makePaceActions, type PaceActions } from './flow-control/index.ts'
+import {
+  type FlowControlActions,
+  followCircuits,
+  makeFlowControl,
+  makeFlowControlActions,
+  makeSharedPermits,
+} from './flow-control/index.ts'
 import {
   type Accepted,
-  type Inlets,
+  type BusConsumers,
   type Intake,
   type IntakeRequest,
   makeAcceptor,
   makeAdmission,
+  makeBusConsumers,
   makeDuplicates,
-  makeInlets,
   makeIntake,
   makeIntakeItems,
-  makeKeptHeaders,
   makeMessages,
   makePublisher,
   makeRefusalLines,
   makeRejections,
   makeSchedules,
+  makeStoredHeaders,
   makeTenantBacklog,
   makeTimetables,
   type Publisher,
@@ -85,8 +91,8 @@ import {
   makeMeter,
   makeNodesFeed,
 } from './observe/index.ts'
-import { ALWAYS, makeMirrorStore, makeRelay, makeTurn, type Relay } from './outbox/index.ts'
-import { makeBirths, type PlanDeps, planAlone, planEvent } from './planning/index.ts'
+import { ALWAYS_HELD, makeLeaderLease, makeOutboxStore, makeRelay, type Relay } from './outbox/index.ts'
+import { makeLeasedOnInsert, type PlanDeps, planAlone, planEvent } from './planning/index.ts'
 import {
   type BacklogAges,
   type Claims,
@@ -94,12 +100,12 @@ import {
   makeActions,
   makeBacklog,
   makeClaims,
+  makeDebouncer,
+  makeExpandEach,
   makeLaneActions,
+  makeLostClaims,
   makeNodeWakes,
   makeRunner,
-  makeSpread,
-  makeStrays,
-  makeTurns,
 } from './queue/index.ts'
 import { keepTimesOf, ledgerKeepTimesOf, makeRetention } from './retention/index.ts'
 import {
@@ -121,13 +127,13 @@ import {
   makeDeliveryActions,
   makeDeliveryRunner,
   makeDeliveryViews,
-  makeLending,
+  makeSlotLending,
   makeSubscriptionKeeping,
   type Subscriptions,
 } from './webhooks/index.ts'
 import {
   endSteps,
-  makeDoor,
+  makeInlineStart,
   makeInstances,
   makeOrphans,
   makeScheduledTriggers,
@@ -138,9 +144,9 @@ import {
   makeTriggerRates,
   makeTriggers,
   makeWorkflowItems,
-  makeWorkflowPeople,
+  makeWorkflowOperatorApi,
   type OrphanActions,
-  type WorkflowPeople,
+  type WorkflowOperatorApi,
 } from './workflows/index.ts'
 
 export interface EngineHealth {
@@ -165,11 +171,11 @@ export interface Engine extends DeadLetterActions, WorkActions {
   /** What is sent to the endpoints of subscriptions. */
   readonly deliveries: DeliveryViews & DeliveryActions
   /** When the work of routes may run. */
-  readonly pace: PaceActions
+  readonly flowControl: FlowControlActions
   /** Somebody else's systems: providers, connections, credentials and runs. */
-  readonly integrations: Integrations & Pick<CredentialKeeping['people'], 'supplied'>
+  readonly integrations: Integrations & Pick<CredentialKeeping['operatorApi'], 'supplied'>
   /** Workflows and their instances, as people see and change them. */
-  readonly workflows: WorkflowPeople
+  readonly workflows: WorkflowOperatorApi
   /** What would happen, and why something did. */
   readonly inspect: Inspect
   /** Puts a tenant's definitions in force as its folder's, all of them: what is not among them goes. */
@@ -192,7 +198,7 @@ export interface Engine extends DeadLetterActions, WorkActions {
   /** When sources fire by the clock. */
   readonly schedules: Pick<Schedules, 'state'>
   /** Whether sources take messages of the bus. */
-  readonly inlets: Pick<Inlets, 'state'>
+  readonly busConsumers: Pick<BusConsumers, 'state'>
   /** Takes nothing new, finishes what runs (for at most `withinMs`), gives the rest to others, and stops. Answers how much that was. */
   drain(withinMs: number): Promise<{ readonly left: number }>
   health(): EngineHealth
@@ -221,9 +227,9 @@ export function makeEngine(
   config: EngineConfig,
   decisions: Decisions = DECISIONS,
 ): Engine {
-  const { clock, random, http, vault, secrets, log, code, seal, wakes, bus } = deps
-  const isMirrored = config.isMirrored && bus !== null
-  const store = isMirrored ? makeMirrorStore(deps.store, tellOutbox) : deps.store
+  const { clock, random, http, vault, secrets, log, code, encryption, wakes, bus } = deps
+  const hasOutbox = config.hasOutbox && bus !== null
+  const store = hasOutbox ? makeOutboxStore(deps.store, wakeRelay) : deps.store
   const has = (role: Role) => config.roles.has(role)
   const runs = (consumer: string) => has(roleOfConsumer(consumer))
   const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
@@ -246,12 +252,12 @@ export function makeEngine(
   const unitOfWork = makeUnitOfWork({
     log,
     commits,
-    births: makeBirths({
+    leasedOnInsert: makeLeasedOnInsert({
       log,
       time,
       start: (item) => pool.start(item),
       giveBack: (id) => pool.giveBack(id),
-      unborn: (tenant, route) => pace.unborn(tenant, route),
+      forgetLeased: (tenant, route) => flowControl.forgetLeased(tenant, route),
       suspect,
       wake: () => wake(),
     }),
@@ -272,8 +278,8 @@ export function makeEngine(
   const nodesFeed = config.isShared
     ? makeNodesFeed({ clock, wakes, feed, log, tenants: () => tenantsInStore(store) })
     : null
-  const draws = config.isShared
-    ? makeDraws(
+  const sharedPermits = config.isShared
+    ? makeSharedPermits(
         {
           store,
           clock,
@@ -289,7 +295,7 @@ export function makeEngine(
     : null
   const connections = makeConnections(
     {
-      draws,
+      sharedPermits,
       store,
       clock,
       random,
@@ -326,11 +332,11 @@ export function makeEngine(
     planEnd,
     participantsOf: listParticipants({
       runs: connections.runs,
-      steps: endSteps({ store, commits, seal, log, instances: () => instances }),
+      steps: endSteps({ store, commits, encryption, log, instances: () => instances }),
       batches: endBatches({
         store,
         commits,
-        seal,
+        encryption,
         ids,
         random,
         time,
@@ -387,7 +393,7 @@ export function makeEngine(
   definitions.onChange(({ tenant, version }) => feed.announce(tenant, { type: 'definitions', version }))
   const inspect = makeInspect({ store, registry, definitions, vars: config.vars, log, now: () => time.now() })
   let unfollow = () => {}
-  let unfollowPace = () => {}
+  let unfollowCircuits = () => {}
 
   const runner = makeRunner({
     store,
@@ -403,16 +409,16 @@ export function makeEngine(
     workflowItems: () => workflowItems,
     deliveries: () => deliveries,
     rotations: () => keys.rotations,
-    turns: () => turns,
-    spread: () => spread,
+    debouncer: () => debouncer,
+    expandEach: () => expandEach,
   })
-  const turns = makeTurns({ store, log, settler, commits, decisions, time, wake })
-  const spread = makeSpread({ ids, settler, log, bury: runner.buryRoute, wake })
+  const debouncer = makeDebouncer({ store, log, settler, commits, decisions, time, wake })
+  const expandEach = makeExpandEach({ ids, settler, log, deadLetterJob: runner.deadLetterRouteJob, wake })
   const pool = makePool({
     concurrency: config.concurrency,
     runningBytesMax: config.runningBytesMax,
     run: (item) => runner.run(item),
-    share: (tenant) => shareAtBirth(tenant),
+    share: (tenant) => shareOnInsert(tenant),
     onFree: (item) => claims?.freed(item),
   })
   const gathering = makeGathering({
@@ -433,15 +439,15 @@ export function makeEngine(
     ),
   })
   const batches = makeBatches({ store, settler, gathering, effects: () => effects }, config)
-  const strays = makeStrays({
+  const lostClaims = makeLostClaims({
     store,
     clock,
     log,
     pool,
     tenants: () => tenantsInStore(store),
   })
-  const pace = makePace({
-    draws,
+  const flowControl = makeFlowControl({
+    sharedPermits,
     store,
     decisions,
     log,
@@ -460,8 +466,8 @@ export function makeEngine(
   const planning: PlanDeps = {
     registry,
     pool,
-    bears: pace.bears,
-    born: pace.born,
+    mayLeaseOnInsert: flowControl.mayLeaseOnInsert,
+    noteLeased: flowControl.noteLeased,
     code,
     ids,
     vars: config.vars,
@@ -474,15 +480,15 @@ export function makeEngine(
   const instances = makeInstances({
     store,
     commits,
-    seal,
+    encryption,
     time,
     planning,
     plan,
     planEnd,
-    isMirrored,
+    hasOutbox,
     unitOfWork,
   })
-  const witness = makeWitness({ store, commits, settler, wake })
+  const lateAcks = makeLateAcks({ store, commits, settler, wake })
   const keys = makeCredentials(
     {
       store,
@@ -491,7 +497,7 @@ export function makeEngine(
       http,
       vault,
       secrets,
-      seal,
+      encryption,
       log,
       time,
       ids,
@@ -502,7 +508,7 @@ export function makeEngine(
       lease,
       vars: config.vars,
       plan,
-      door: () => connections.door,
+      outboundClient: () => connections.outboundClient,
       unitOfWork,
       wake,
       managedBy: (tenant, name) =>
@@ -520,10 +526,10 @@ export function makeEngine(
       commits,
       decisions,
       vars: config.vars,
-      door: connections.door,
+      outboundClient: connections.outboundClient,
       watched: findWatched,
-      begin: connections.door.mayTry,
-      probed: connections.door.probed,
+      begin: connections.outboundClient.mayTry,
+      probed: connections.outboundClient.probed,
       refused({ tenant, connection }, version, error) {
         if (connection.credential === null) return
         const about = { version, correlationId: ids.uuid(), error }
@@ -543,7 +549,7 @@ export function makeEngine(
   const effects = makeEffects(
     {
       store,
-      seal,
+      encryption,
       clock,
       time,
       random,
@@ -554,15 +560,15 @@ export function makeEngine(
       settler,
       lease,
       decisions,
-      witness,
-      pace,
+      lateAcks,
+      flowControl,
     },
     config,
   )
   const internal = makeInternalActions(
     {
       store,
-      seal,
+      encryption,
       clock,
       code,
       log,
@@ -571,7 +577,7 @@ export function makeEngine(
       lease,
       time,
       effects: makeFunctionEffects(
-        { store, seal, clock, random, log, commits, lease, time, decisions, witness },
+        { store, encryption, clock, random, log, commits, lease, time, decisions, lateAcks },
         config,
       ),
       ends: makeFunctionEnds({ store, random, log, time, commits, settler, decisions }),
@@ -587,7 +593,7 @@ export function makeEngine(
     store,
     clock,
     log,
-    seal,
+    encryption,
     ids,
     time,
     plan,
@@ -637,14 +643,14 @@ export function makeEngine(
     }),
     timetables,
     connections,
-    bury: runner.buryRoute,
+    deadLetterJob: runner.deadLetterRouteJob,
   })
   const intakeItems = makeIntakeItems({
     store,
     log,
     planning,
     settler,
-    bury: runner.bury,
+    deadLetterJob: runner.deadLetterJob,
     refresh: (tenant) => definitions.refresh(tenant),
     unitOfWork,
   })
@@ -657,11 +663,11 @@ export function makeEngine(
     vars: config.vars,
     begin: runner.begin,
     actions: () => actionsOfRoutes,
-    bury: runner.buryRoute,
+    deadLetterJob: runner.deadLetterRouteJob,
   })
   const workflowItems = makeWorkflowItems({
     steps,
-    signals: makeSignals({ instances, settler, bury: runner.buryRoute }),
+    signals: makeSignals({ instances, settler, deadLetterJob: runner.deadLetterRouteJob }),
     triggers: makeTriggers({
       store,
       log,
@@ -671,7 +677,7 @@ export function makeEngine(
       registry,
       settler,
       instances,
-      rates: makeTriggerRates({ time, draws }),
+      rates: makeTriggerRates({ time, sharedPermits }),
       plan,
       wake,
     }),
@@ -690,13 +696,13 @@ export function makeEngine(
       lease,
       settler,
       decisions,
-      pace,
-      lending: makeLending({ clock, lend: (tenant) => pool.lend(tenant) }),
+      flowControl,
+      slotLending: makeSlotLending({ clock, lend: (tenant) => pool.lend(tenant) }),
       watch: keeping.watch,
       plan,
       begin: runner.begin,
-      isKept: keeping.isKept,
-      refresh: (tenant) => keeping.people.refresh(tenant),
+      isStored: keeping.isStored,
+      refresh: (tenant) => keeping.operatorApi.refresh(tenant),
       unitOfWork,
     },
     config,
@@ -756,20 +762,20 @@ export function makeEngine(
     config,
   )
   const relay =
-    isMirrored && has('schedule')
+    hasOutbox && has('schedule')
       ? makeRelay(
           {
             ...{ store, bus, clock, log, time },
-            turn: config.isShared ? makeTurn({ store, time, by: ids.uuid() }) : ALWAYS,
+            leaderLease: config.isShared ? makeLeaderLease({ store, time, by: ids.uuid() }) : ALWAYS_HELD,
           },
           config,
         )
       : null
-  let unhear = () => {}
-  const door = makeDoor({ store, log, planning, instances, unitOfWork })
-  const keptHeaders = makeKeptHeaders(registry, config.keptHeaders)
+  let unsubscribe = () => {}
+  const inlineStart = makeInlineStart({ store, log, planning, instances, unitOfWork })
+  const keptHeaders = makeStoredHeaders(registry, config.keptHeaders)
   const acceptor = makeAcceptor({
-    ...{ store, clock, log, commits, planning, duplicates, door, unitOfWork },
+    ...{ store, clock, log, commits, planning, duplicates, inlineStart, unitOfWork },
     isShared: config.isShared,
   })
   const schedules = makeSchedules({
@@ -785,13 +791,13 @@ export function makeEngine(
     others: [makeScheduledTriggers({ store, ids, registry, unitOfWork, plan, wake }), timetables],
   })
   const backlogLimit = makeTenantBacklog({ store, clock, log }, config.openJobsMax)
-  const inlets = makeInlets(
+  const busConsumers = makeBusConsumers(
     {
       clock,
       log,
       bus: deps.bus,
       registry,
-      draws,
+      sharedPermits,
       messages: makeMessages(
         { clock, random, log, ids, acceptor, keptHeaders, backlog: backlogLimit, isOpen: () => open },
         config,
@@ -799,7 +805,7 @@ export function makeEngine(
     },
     config,
   )
-  definitions.onChange(() => inlets.look())
+  definitions.onChange(() => busConsumers.look())
   definitions.onChange(({ tenant }) => schedules.wake(tenant))
   definitions.onChange(({ tenant }) => connections.tester.wake(tenant))
   const orphans = makeOrphans({ store, log, ids, vars: config.vars, registry, commits, wake })
@@ -818,7 +824,7 @@ export function makeEngine(
         vault,
         log,
         registry,
-        draws,
+        sharedPermits,
         backlog: backlogLimit,
         isShared: config.isShared,
       }),
@@ -856,14 +862,14 @@ export function makeEngine(
       wake,
       expect: (tenant, consumer) => claims?.expect(tenant, consumer),
       isBehind: () => claims?.isBehind() ?? false,
-      refresh: (tenant) => keeping.people.refresh(tenant),
-      hurry: (tenant, consumer) => pace.windows.forget(tenant, consumer),
+      refresh: (tenant) => keeping.operatorApi.refresh(tenant),
+      hurry: (tenant, consumer) => flowControl.endpointConcurrency.forget(tenant, consumer),
     },
     config,
   )
-  const workflows = makeWorkflowPeople({
+  const workflows = makeWorkflowOperatorApi({
     store,
-    seal,
+    encryption,
     log,
     unitOfWork,
     ids,
@@ -885,19 +891,19 @@ export function makeEngine(
     if (kinds === null) await definitions.refresh(tenant)
     if (kinds === null || kinds.has('subscription')) await keeping.refresh(tenant)
     if (kinds === null || kinds.has('credential')) await keys.learn(tenant)
-    await pace.learn(tenant, kinds)
+    await flowControl.learn(tenant, kinds)
     wake()
   }
 
-  function tellOutbox(): void {
+  function wakeRelay(): void {
     relay?.wake()
-    if (config.isShared && relay?.isOurs() !== true) wakes.tell({ wake: 'outbox' })
+    if (config.isShared && relay?.isOurs() !== true) wakes.send({ wake: 'outbox' })
   }
 
   /** The claim loop looks for what the lost answer may have put into our hands. */
   function suspect(): void {
     feed.lost()
-    strays.suspect()
+    lostClaims.suspect()
     wake()
   }
 
@@ -918,7 +924,13 @@ export function makeEngine(
     if (route === null || isElsewhere || (type !== 'function' && type !== 'emit')) return
     const isRun = decision.to === 'done' || decision.attempt !== null
     if (isRun)
-      pace.told({ item, route, host: null, class: decision.note.class ?? 'done', retryAfterMs: null })
+      flowControl.reportResult({
+        item,
+        route,
+        host: null,
+        class: decision.note.class ?? 'done',
+        retryAfterMs: null,
+      })
   }
 
   /** Connections that are tested and not retired: the others run nothing, and nobody waits for them. */
@@ -934,7 +946,7 @@ export function makeEngine(
   }
 
   /** While work is due that waits for a slot, births leave half of them to it. */
-  function shareAtBirth(tenant: TenantId): number {
+  function shareOnInsert(tenant: TenantId): number {
     const crowd = {
       concurrency: config.concurrency,
       tenants: registry.tenantCount(),
@@ -955,9 +967,9 @@ export function makeEngine(
   }
 
   return {
-    subscriptions: keeping.people,
+    subscriptions: keeping.operatorApi,
     deliveries: {
-      ...makeDeliveryViews({ store, registry, windows: pace.windows }, config),
+      ...makeDeliveryViews({ store, registry, endpointConcurrency: flowControl.endpointConcurrency }, config),
       ...makeDeliveryActions({
         store,
         registry,
@@ -967,8 +979,8 @@ export function makeEngine(
         log,
         actions,
         replay: replayer.replay,
-        hurry: pace.windows.forget,
-        refresh: (tenant) => keeping.people.refresh(tenant),
+        hurry: flowControl.endpointConcurrency.forget,
+        refresh: (tenant) => keeping.operatorApi.refresh(tenant),
         wake,
       }),
     },
@@ -981,9 +993,9 @@ export function makeEngine(
     replays: bulk,
     lanes: makeLaneActions({ store, log, commits, wake }),
     definitions,
-    pace: makePaceActions({ store, log, registry, pace }),
+    flowControl: makeFlowControlActions({ store, log, registry, flowControl }),
     workflows,
-    integrations: { ...connections.people, ...keys.people },
+    integrations: { ...connections.operatorApi, ...keys.operatorApi },
     inspect,
     apply: (tenant, documents) =>
       definitions.apply(tenant, {
@@ -996,7 +1008,7 @@ export function makeEngine(
     async start() {
       await lease.start()
       await keeping.start()
-      for (const tenant of registry.tenants()) await pace.learn(tenant, null)
+      for (const tenant of registry.tenants()) await flowControl.learn(tenant, null)
       for (const tenant of registry.tenants()) await keys.learn(tenant)
       await connections.start()
       claims = makeClaims(
@@ -1008,14 +1020,14 @@ export function makeEngine(
           log,
           registry,
           pool,
-          pace,
-          strays,
+          flowControl,
+          lostClaims,
           owner: () => lease.owner(),
           runs,
           leaveWork: () => others?.leaveWork(),
           refresh: async (tenant) => {
             await definitions.refresh(tenant)
-            await keeping.people.refresh(tenant)
+            await keeping.operatorApi.refresh(tenant)
           },
         },
         config,
@@ -1032,13 +1044,13 @@ export function makeEngine(
         sweep.start()
         health.start()
       }
-      inlets.start()
+      busConsumers.start()
       if (relay !== null) {
         relay.start()
-        unhear = wakes.listen(({ wake }) => wake === 'outbox' && relay.wake())
+        unsubscribe = wakes.listen(({ wake }) => wake === 'outbox' && relay.wake())
       }
       keys.start()
-      unfollowPace = followPace({ pace, log, clock, tenants: () => registry.tenants() })
+      unfollowCircuits = followCircuits({ flowControl, log, clock, tenants: () => registry.tenants() })
       unfollow = followDefinitions({
         definitions,
         store,
@@ -1051,7 +1063,7 @@ export function makeEngine(
     accept: intake.accept,
     publish: publisher.publish,
     schedules,
-    inlets,
+    busConsumers,
     orphans,
     refused: intake.refused,
     rejections,
@@ -1063,11 +1075,11 @@ export function makeEngine(
       nodesFeed?.stop()
       backlogLimit.stop()
       unfollow()
-      unfollowPace()
+      unfollowCircuits()
       connections.stop()
       gathering.flush()
       const firing = schedules.stop()
-      const taking = inlets.stop()
+      const taking = busConsumers.stop()
       const ending = [bulk.stop(), keeping.stop(), orphans.stop(), keys.stop(), health.stop()]
       const idle = async () => {
         await Promise.all([claiming, firing, taking, ...ending])
@@ -1085,7 +1097,7 @@ export function makeEngine(
       duplicates.stop()
       void retention.stop()
       void sweep.stop()
-      unhear()
+      unsubscribe()
       void relay?.stop()
       const left = pool.running()
       await atMost(LEAVE_MS_MAX, lease.leave())
@@ -1093,7 +1105,7 @@ export function makeEngine(
     },
     watch: (watcher) => (nodesFeed ?? feed).watch(watcher),
     relay,
-    backlog: makeBacklog({ store, code, registry, pace, owner: () => lease.owner(), runs }),
+    backlog: makeBacklog({ store, code, registry, flowControl, owner: () => lease.owner(), runs }),
     meter,
     health: () => ({ open, alive: lease.owner() !== null, running: pool.running() }),
   }

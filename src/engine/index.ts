@@ -7,14 +7,14 @@ export {
   type DeliveriesFilter,
   type DeliveriesPreview,
   type EventFilter,
-  listLetters,
+  listDeadLetters,
   RECOVERED,
   RECOVERY_VERDICTS,
   type ReplayFilter,
   readEdit,
 } from './dead-letters/index.ts'
 export { type Engine, type EngineHealth, makeEngine } from './engine.ts'
-export type { PaceActions, PaceView } from './flow-control/index.ts'
+export type { FlowControlActions, FlowControlView } from './flow-control/index.ts'
 export type { Accepted, IntakeRequest, Received, RejectionPage, Rejections } from './ingest/index.ts'
 export { type Change, changeName, type Feed, type Meter, type Stats } from './observe/index.ts'
 export type { BacklogAges } from './queue/index.ts'
@@ -26,4 +26,4 @@ export {
   LENT_MAX,
   type Retried,
 } from './webhooks/index.ts'
-export type { ReadEntry, ReadInstance, ReadPast, WorkflowPeople } from './workflows/index.ts'
+export type { ReadEntry, ReadInstance, ReadPast, WorkflowOperatorApi } from './workflows/index.ts'

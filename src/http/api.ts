@@ -20,7 +20,7 @@ import type {
   Meter,
   Received,
   WorkActions,
-  WorkflowPeople,
+  WorkflowOperatorApi,
 } from '../engine/index.ts'
 import type { Inspect } from '../engine/observe/index.ts'
 import type { DeliveryActions, DeliveryViews, Subscriptions } from '../engine/webhooks/index.ts'
@@ -75,9 +75,9 @@ export interface HttpApi {
   /** Who holds others up. */
   readonly lanes: Engine['lanes']
   /** When the work of routes may run. */
-  readonly pace: Engine['pace']
+  readonly flowControl: Engine['flowControl']
   /** Workflows in force and their instances, as people see and change them. */
-  readonly workflows: WorkflowPeople
+  readonly workflows: WorkflowOperatorApi
   /** Events that found no instance, or several. */
   readonly orphans: Engine['orphans']
   /** Endpoints that get our events. */
@@ -99,7 +99,7 @@ export interface HttpApi {
     /** When a source fires by the clock; null: it has no schedule. */
     fires: Engine['schedules']['state']
     /** Whether a source takes messages of the bus; null: it means to take none. */
-    consumes: Engine['inlets']['state']
+    consumes: Engine['busConsumers']['state']
     /** How long a function says that it may take, or null. */
     functionTimeoutMs(tenant: TenantId, name: string): number | null
     /** What functions that are open to the tenant say that they emit. */

@@ -26,10 +26,10 @@ declare module 'fastify' {
   }
 }
 
-type Doors = Pick<Access, 'byKey' | 'bySession'>
+type Authenticators = Pick<Access, 'byKey' | 'bySession'>
 
 /** Every route added to the scope after this has a caller with the role it needs. */
-export function addAuthentication(scope: FastifyInstance, access: () => Doors): void {
+export function addAuthentication(scope: FastifyInstance, access: () => Authenticators): void {
   scope.decorateRequest('caller')
   scope.addHook('onRequest', async (request, reply) => {
     reply.header('cache-control', 'no-store')
@@ -52,7 +52,7 @@ export function assertRole(caller: Caller, needed: Parameters<typeof isAllowed>[
 }
 
 /** Who is asking, by key or session; throws when nobody known is. */
-export async function authenticate(request: FastifyRequest, access: Doors): Promise<Caller> {
+export async function authenticate(request: FastifyRequest, access: Authenticators): Promise<Caller> {
   const { authorization } = request.headers
   if (authorization !== undefined) {
     const match = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization)

@@ -16,14 +16,14 @@ export async function readSurroundings(
   namesSecrets = true,
 ): Promise<KnownBeside> {
   const profiles = new Map<string, ProfileDocument>()
-  const inForce = (await api.definitions.list(tenant)).map(({ document }) => document)
-  for (const document of inForce) {
+  const deployedDocuments = (await api.definitions.list(tenant)).map(({ document }) => document)
+  for (const document of deployedDocuments) {
     if (document.kind === 'Profile') profiles.set(document.name, document)
   }
   const names = namesSecrets ? await api.secrets.names(tenant) : null
   return {
     profiles,
-    inForce,
+    deployedDocuments,
     emits: api.definitions.functionEmits(tenant).flatMap(({ subjects }) => subjects),
     secretNames: names,
     ...(api.variableNames === undefined ? {} : { variableNames: api.variableNames }),

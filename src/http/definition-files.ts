@@ -17,7 +17,7 @@ import { heldByApi } from '../engine/webhooks/index.ts'
 import type { HttpApi } from './api.ts'
 import { outboundJob, readSurroundings } from './check-context.ts'
 import { runHere } from './run-check.ts'
-import { makeTurns } from './tenant-serializer.ts'
+import { makeTenantSerializer } from './tenant-serializer.ts'
 
 const CODE = /\.[cm]?[jt]sx?$/i
 
@@ -56,9 +56,9 @@ const SENT_MARKINGS_MAX = 20_000
 
 /** What is sent is weighed first, then checked off this thread, once at a time for each tenant. */
 export function makeFileCompiler(api: Api): CompileFiles {
-  const turns = makeTurns(WAITING_MAX)
+  const serializer = makeTenantSerializer(WAITING_MAX)
   return (tenant, files, functions = []) =>
-    turns.take(tenant, () => compileFiles(api, tenant, files, functions))
+    serializer.take(tenant, () => compileFiles(api, tenant, files, functions))
 }
 
 async function compileFiles(

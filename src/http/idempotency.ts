@@ -65,9 +65,9 @@ export function addIdempotency(scope: FastifyInstance, api: Pick<HttpApi, 'idemp
     request.idempotentRun = null
     const { statusCode: status } = reply
     const text = payload === null || payload === undefined ? '' : payload
-    const isKept = status < 500 && status !== 429 && typeof text === 'string'
+    const isStored = status < 500 && status !== 429 && typeof text === 'string'
     const type = reply.getHeader('content-type')
-    if (!isKept) return run.finish(null)
+    if (!isStored) return run.finish(null)
     const kept = withoutSecrets(text, status, request.routeOptions.config?.secretMembers ?? [])
     return run.finish({ status, type: typeof type === 'string' ? type : null, text: kept })
   })

@@ -151,7 +151,7 @@ export function makeIngest(options: IngestOptions): IngestHandler {
       return publicUrl(input, isTrusted, options.publicBase)
     }
   }
-  const tell = (response: ServerResponse, received: Received) => {
+  const sendReceived = (response: ServerResponse, received: Received) => {
     const own = 'handshake' in received ? received.handshake : received.answer
     if (own !== undefined) return answer(response, own.status, own.contentType, OWN_ANSWER, own.body)
     const { eventId, duplicate } = received as Exclude<Received, { handshake: unknown }>
@@ -162,7 +162,7 @@ export function makeIngest(options: IngestOptions): IngestHandler {
   const pass = (response: ServerResponse, incoming: Described) => {
     options
       .receive(incoming)
-      .then((received) => tell(response, received))
+      .then((received) => sendReceived(response, received))
       .catch((error) => refuse(response, error))
       // Not before: what waits for its commit is in memory, whether or not its sender still waits.
       .finally(() => incoming.holding.release())

@@ -1,9 +1,9 @@
 // The whole story of a work item: its tries, what the ledger says of its effect, and the dead letter it became. It takes
 // several reads, so an event tells no more than a person reads, and asks for a few at a time.
 
-import { letterOfEdit } from '../core/events/event/index.ts'
+import { deadLetterOfEdit } from '../core/events/event/index.ts'
 import type { DeadLetter } from '../core/failures/dead-letter/index.ts'
-import { letterOf, type WorkRow } from '../core/queue/work/index.ts'
+import { deadLetterOf, type WorkRow } from '../core/queue/work/index.ts'
 import type { TenantReads } from '../ports/store.ts'
 import { present, showAttempt, showDeadLetter, showLedgerEntry, showWork } from './shapes.ts'
 
@@ -63,7 +63,7 @@ async function findTurn(reads: TenantReads, { id, state, consumer, lane }: WorkR
 
 /** An item that died and the letter that it became share consumer and event, also after replays. */
 async function findDeadLetter(reads: TenantReads, work: WorkRow): Promise<DeadLetter | null> {
-  const replayed = letterOf(work)
+  const replayed = deadLetterOf(work)
   if (replayed !== null) return reads.deadLetter(replayed)
   if (work.state !== 'dead') return null
   const { consumer, eventId } = work
@@ -75,7 +75,7 @@ async function findDeadLetter(reads: TenantReads, work: WorkRow): Promise<DeadLe
 /** Its letter points at a copy of the event now, which names the letter. */
 async function findEdited(reads: TenantReads, work: WorkRow): Promise<DeadLetter | null> {
   for (const { dedupKey } of await reads.causedBy(work.eventId, COPIES_MAX)) {
-    const id = letterOfEdit(dedupKey)
+    const id = deadLetterOfEdit(dedupKey)
     const letter = id === null ? null : await reads.deadLetter(id)
     if (letter?.consumer === work.consumer) return letter
   }

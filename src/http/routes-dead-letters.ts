@@ -8,7 +8,7 @@ import type { FailureClass } from '../core/failures/failure/index.ts'
 import { AppError } from '../core/foundation/errors/index.ts'
 import type { DeadLetterId, TenantId } from '../core/foundation/ids/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
-import { listLetters } from '../engine/index.ts'
+import { listDeadLetters } from '../engine/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'
 import { mustSayWhy } from './required-reason.ts'
@@ -27,7 +27,7 @@ import {
 } from './schemas.ts'
 import { answer, boolean, integer, listOf, pageOf, ref, shape, string } from './schemas-answers.ts'
 import { showBodies } from './sensitive.ts'
-import { showAttempt, showDeadLetter, showLetterGroup, withJsonMember } from './shapes.ts'
+import { showAttempt, showDeadLetter, showDeadLetterGroup, withJsonMember } from './shapes.ts'
 
 export function addDeadLetterRoutes(
   app: FastifyInstance,
@@ -61,7 +61,7 @@ export function addDeadLetterRoutes(
     async (request) => {
       const { consumer, ...query } = readTimes(splitQuery(request.query))
       const filter = consumer === undefined ? query : { ...query, consumer: toConsumer(consumer) }
-      const { items, nextCursor } = await listLetters(api.reads(request.caller.tenant), filter)
+      const { items, nextCursor } = await listDeadLetters(api.reads(request.caller.tenant), filter)
       return { items: items.map(showDeadLetter), nextCursor }
     },
   )
@@ -88,7 +88,7 @@ export function addDeadLetterRoutes(
     },
     async (request) => {
       const { groups, isCapped } = await api.reads(request.caller.tenant).deadLetterGroups(request.query)
-      return { items: groups.map(showLetterGroup), nextCursor: null, isCapped }
+      return { items: groups.map(showDeadLetterGroup), nextCursor: null, isCapped }
     },
   )
 

@@ -195,13 +195,13 @@ export function addDefinitionRoutes(
   const tags = ['definitions']
   const show = async (tenant: TenantId, one: DefinitionItem) => {
     const { document } = one
-    const inlet =
+    const busConsumer =
       document.kind === 'Source' && document.nats !== undefined
         ? api.definitions.consumes(tenant, one.name)
         : null
-    if (inlet !== null) {
-      const why = inlet.is === 'consuming' ? null : inlet.why
-      return { ...showItem(one), consumer: { state: inlet.is, why } }
+    if (busConsumer !== null) {
+      const why = busConsumer.is === 'consuming' ? null : busConsumer.why
+      return { ...showItem(one), consumer: { state: busConsumer.is, why } }
     }
     const isScheduled = document.kind === 'Source' && document.schedule !== undefined
     const times = isScheduled ? await api.definitions.fires(tenant, one.name) : null

@@ -13,7 +13,7 @@ import {
   type DeliveryState,
   RECOVERED,
 } from '../engine/index.ts'
-import { tellSensitiveRead } from '../engine/secrets/index.ts'
+import { logSensitiveRead } from '../engine/secrets/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { HttpApi } from './api.ts'
 import { mustSayWhy } from './required-reason.ts'
@@ -105,7 +105,7 @@ export function addDeliveryRoutes(app: FastifyInstance, api: Api, log: Pick<Log,
       ])
       // A subscription may say that what is sensitive is sent: whoever sees it then is told of in the log.
       if (event !== null && event.sensitive.length > 0 && request.ok && seesTokens(caller))
-        tellSensitiveRead(log, event, readerOf(caller))
+        logSensitiveRead(log, event, readerOf(caller))
       return {
         ...showDelivery(delivery),
         history: attempts.map(showDeliveryAttempt),

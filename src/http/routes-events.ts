@@ -2,9 +2,9 @@
 
 import type { FastifyInstance } from 'fastify'
 import {
+  deadLetterOfEdit,
   type EventSummary,
   editedFrom,
-  letterOfEdit,
   type StoredEvent,
   showEnvelope,
 } from '../core/events/event/index.ts'
@@ -168,7 +168,7 @@ async function showEdit(reads: TenantReads, event: StoredEvent) {
   const from = editedFrom(event)
   if (from === null) return null
   const edit = await readEdit(reads, event)
-  return { from, deadLetterId: letterOfEdit(event.dedupKey), at: iso(event.receivedAt), ...edit }
+  return { from, deadLetterId: deadLetterOfEdit(event.dedupKey), at: iso(event.receivedAt), ...edit }
 }
 
 /** One question for the consumers of a whole page. */

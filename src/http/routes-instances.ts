@@ -149,7 +149,7 @@ export function addInstanceRoutes(
       },
     },
     async ({ caller, params, query }) => ({
-      transitions: await api.workflows.hands.why(caller, params.id, query.transition ?? null),
+      transitions: await api.workflows.instanceActions.why(caller, params.id, query.transition ?? null),
     }),
   )
 
@@ -196,7 +196,7 @@ export function addInstanceRoutes(
     },
     async ({ caller, params, body }, reply) => {
       const { transition, input = null, comment = null } = body
-      await api.workflows.hands.fire(caller, params.id, { transition, input, comment })
+      await api.workflows.instanceActions.fire(caller, params.id, { transition, input, comment })
       return sendJson(reply, await showNow(caller, params.id))
     },
   )
@@ -218,7 +218,7 @@ export function addInstanceRoutes(
       const { reason: said = null } = body
       mustSayWhy(api.about, said, 'moving tokens')
       const asked = { from: readTokens(body.from), to: readTokens(body.to), reason: said }
-      await api.workflows.hands.move(caller, params.id, asked)
+      await api.workflows.instanceActions.move(caller, params.id, asked)
       return sendJson(reply, await showNow(caller, params.id))
     },
   )
@@ -280,12 +280,12 @@ export function addInstanceRoutes(
     },
     async ({ caller, params, body }, reply) => {
       const { changes, dryRun, reason: said = null } = body
-      const { hands } = api.workflows
+      const { instanceActions } = api.workflows
       if (!dryRun) mustSayWhy(api.about, said, 'editing data')
-      const preview = await hands.previewEdit(caller, params.id, { changes, reason: said })
+      const preview = await instanceActions.previewEdit(caller, params.id, { changes, reason: said })
       const shown = { dryRun, changes: preview.changes, fires: preview.fires }
       if (dryRun) return sendJson(reply, shown)
-      await hands.edit(caller, params.id, { changes, reason: said })
+      await instanceActions.edit(caller, params.id, { changes, reason: said })
       return sendJson(reply, { ...shown, instance: await showNow(caller, params.id) })
     },
   )
@@ -310,7 +310,7 @@ export function addInstanceRoutes(
       const { firing = null, reason: said = null } = body
       mustSayWhy(api.about, said, 'trying a step again')
       reply.code(202)
-      return api.workflows.hands.retry(caller, params.id, { firing, reason: said })
+      return api.workflows.instanceActions.retry(caller, params.id, { firing, reason: said })
     },
   )
 
@@ -330,7 +330,7 @@ export function addInstanceRoutes(
     async ({ caller, params, body }, reply) => {
       const { reason: said = null } = body
       mustSayWhy(api.about, said, 'cancelling an instance')
-      await api.workflows.hands.cancel(caller, params.id, { reason: said })
+      await api.workflows.instanceActions.cancel(caller, params.id, { reason: said })
       return sendJson(reply, await showNow(caller, params.id))
     },
   )

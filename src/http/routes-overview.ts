@@ -13,7 +13,7 @@ const SAMPLE_MS_MIN = 2_000
 const TENANTS_MAX = 1_000
 const MINUTES_MAX = 1_440
 /** Answers of /stats that are kept: at most one per tenant and step. */
-const STATS_KEPT_MAX = 100
+const STATS_CACHED_MAX = 100
 /** Up to here the step is small. */
 const FINE_MINUTES_MAX = 15
 
@@ -154,7 +154,7 @@ function makeStatsText(api: Pick<HttpApi, 'meter' | 'now'>) {
       from: iso(stats.from),
       consumers: stats.consumers.map((row) => ({ ...row, consumer: splitConsumer(row.consumer).name })),
     })
-    if (kept.size >= STATS_KEPT_MAX) kept.clear()
+    if (kept.size >= STATS_CACHED_MAX) kept.clear()
     kept.set(name, { at: now, minutes, text })
     return text
   }

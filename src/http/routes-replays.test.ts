@@ -3,9 +3,9 @@
 import { afterEach, expect, test } from 'vitest'
 import { makeSystemClock } from '../adapters/clock-system/index.ts'
 import { makeStaticCode } from '../adapters/code-static/index.ts'
+import { makeCountingEncryption } from '../adapters/encryption-local/encryption.fixture.ts'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeSystemRandom } from '../adapters/random-system/index.ts'
-import { makeCountingSeal } from '../adapters/seal-local/seal.fixture.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import { DEFAULT_TENANT, type EventId, type NodeId, type TenantId } from '../core/foundation/ids/index.ts'
 import { makeAccess } from '../engine/access/index.ts'
@@ -39,7 +39,7 @@ async function makeWorld(environment = 'DEV') {
   const urls: string[] = []
   const engine = makeEngine(
     {
-      seal: makeCountingSeal(),
+      encryption: makeCountingEncryption(),
       store,
       clock,
       random,

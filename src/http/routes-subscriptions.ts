@@ -294,7 +294,8 @@ async function check(
   const namesSecret = isNamed(written.secret) || namedSecrets(written as JsonValue).length > 0
   const known = await readSurroundings(api, tenant, namesSecret)
   // What is deployed with it is no new credential in clear text.
-  const beside = before === null ? known : { ...known, inForce: [...known.inForce, before] }
+  const beside =
+    before === null ? known : { ...known, deployedDocuments: [...known.deployedDocuments, before] }
   const checked = await checkFields(api, { job: 'subscription', written, beside })
   if (!checked.ok) throw refuseFindings('subscription_invalid', checked.findings)
   const { document, written: whole } = checked

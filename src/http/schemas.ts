@@ -55,7 +55,7 @@ export const ledgerQuery = fields({
 })
 export const ledgerHistoryQuery = fields({ key: ledgerKey }, ['key'])
 /** What is not indexed: the newest ten thousand letters are looked at for one page. */
-const letterConditions = {
+const deadLetterConditions = {
   cause: { ...text, description: 'As the groups of dead letters tell it.' },
   key: { ...ledgerKey, description: 'Under this idempotency key.' },
   correlationId: { ...text, description: 'Of this chain of causes.' },
@@ -69,7 +69,7 @@ export const deadLettersQuery = fields({
   consumer: text,
   class: oneOf(FAILURE_CLASSES),
   reason: oneOf(DEAD_LETTER_REASONS),
-  ...letterConditions,
+  ...deadLetterConditions,
   cause: {
     ...text,
     description:
@@ -114,7 +114,7 @@ export const editBody = fields(
   { data: { description: 'The payload of the copy: any JSON value.' }, reason },
   ['data', 'reason'],
 )
-const LETTERS_NAMED_MAX = 500
+const DEAD_LETTERS_NAMED_MAX = 500
 export const bulkReplayBody = fields(
   {
     filter: fields({
@@ -122,7 +122,7 @@ export const bulkReplayBody = fields(
         type: 'array',
         items: { type: 'string', minLength: 1, maxLength: 128 },
         minItems: 1,
-        maxItems: LETTERS_NAMED_MAX,
+        maxItems: DEAD_LETTERS_NAMED_MAX,
         uniqueItems: true,
         description: 'These letters and no others; instead of everything below.',
       },
@@ -130,7 +130,7 @@ export const bulkReplayBody = fields(
       consumer: text,
       class: oneOf(FAILURE_CLASSES),
       reason: oneOf(DEAD_LETTER_REASONS),
-      ...letterConditions,
+      ...deadLetterConditions,
     }),
     dryRun: { type: 'boolean', default: false, description: 'Only say what would happen.' },
     ...replayOptions,

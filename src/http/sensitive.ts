@@ -3,11 +3,11 @@
 
 import { isAllowed } from '../core/access/callers/index.ts'
 import type { StoredEvent } from '../core/events/event/index.ts'
-import { isSealed, redact, redactHeader, sealedProblem } from '../core/events/sensitive/index.ts'
+import { encryptedProblem, isEncrypted, redact, redactHeader } from '../core/events/sensitive/index.ts'
 import { AppError } from '../core/foundation/errors/index.ts'
 import { parseJson, stringifyJson } from '../core/foundation/json/index.ts'
 import type { Caller } from '../engine/access/index.ts'
-import { type Reader, tellSensitiveRead } from '../engine/secrets/index.ts'
+import { logSensitiveRead, type Reader } from '../engine/secrets/index.ts'
 import type { Log } from '../ports/log.ts'
 
 export interface ShownBodies {
@@ -27,11 +27,12 @@ export function readerOf(caller: Caller): Reader {
 export function showBodies(event: StoredEvent, caller: Caller, log: Pick<Log, 'info'>): ShownBodies {
   const { sensitive, data, headers } = event
   const about = { sensitive }
-  if (isSealed(data)) return { headers, data: 'null', about: { sensitive, unreadable: sealedProblem(data) } }
+  if (isEncrypted(data))
+    return { headers, data: 'null', about: { sensitive, unreadable: encryptedProblem(data) } }
   if (sensitive.length === 0) return { headers, data, about }
   const reader = readerOf(caller)
   if (reader.seesSensitive) {
-    tellSensitiveRead(log, event, reader)
+    logSensitiveRead(log, event, reader)
     return { headers, data, about }
   }
   return {
@@ -43,13 +44,13 @@ export function showBodies(event: StoredEvent, caller: Caller, log: Pick<Log, 'i
 
 /** The bodies as they were received, for callers who may see them; throws where they do not open. */
 export function readBodies(event: StoredEvent, caller: Caller, log: Pick<Log, 'info'>): StoredEvent {
-  if (isSealed(event.data)) throw new AppError('conflict', sealedProblem(event.data))
+  if (isEncrypted(event.data)) throw new AppError('conflict', encryptedProblem(event.data))
   if (event.sensitive.length === 0) return event
   const reader = readerOf(caller)
   if (!reader.seesSensitive)
     throw new AppError('not_allowed', 'the event is sensitive: its body needs the role operator', {
       details: { needed: 'operator', role: caller.role },
     })
-  tellSensitiveRead(log, event, reader)
+  logSensitiveRead(log, event, reader)
   return event
 }

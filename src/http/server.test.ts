@@ -60,7 +60,7 @@ function makeWorld(over: Partial<HttpApi> = {}, closeMs = 1_000) {
       sign: async (...args) => void calls.push(['signRefusedCode', ...args]),
     },
     rejections: { list: async () => ({ items: [], counts: [], nextCursor: null }) },
-    pace: {} as HttpApi['pace'],
+    flowControl: {} as HttpApi['flowControl'],
     publish: async () => [],
     reads: (tenant) => store.forTenant(tenant),
     deadLetters: {

@@ -40,6 +40,7 @@ import { addDemoRoutes } from './routes-demo.ts'
 import { addEventReplayRoutes } from './routes-event-replays.ts'
 import { addEventRoutes } from './routes-events.ts'
 import { addFailureRoutes } from './routes-failures.ts'
+import { addFlowControlRoutes } from './routes-flow-control.ts'
 import { addHealthRoutes } from './routes-health.ts'
 import { addInstanceRoutes } from './routes-instances.ts'
 import { addAuthorizationCallback, addIntegrationRoutes } from './routes-integrations.ts'
@@ -50,7 +51,6 @@ import { addMetricsRoute } from './routes-metrics.ts'
 import { addNodeRoutes } from './routes-node.ts'
 import { addOrphanRoutes } from './routes-orphans.ts'
 import { addOverviewRoutes } from './routes-overview.ts'
-import { addPaceRoutes } from './routes-pace.ts'
 import { addPublishRoutes } from './routes-publish.ts'
 import { addRefusedCodeRoutes } from './routes-refused-code.ts'
 import { addRejectionRoutes } from './routes-rejections.ts'
@@ -256,7 +256,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       addPublishRoutes(scope, api, limits)
       addEventRoutes(scope, api, log)
       addRejectionRoutes(scope, api)
-      addPaceRoutes(scope, api)
+      addFlowControlRoutes(scope, api)
       addCatalogRoutes(scope, api)
       addWorkRoutes(scope, api)
       addLaneRoutes(scope, api)

@@ -5,7 +5,7 @@ import { isAllowed } from '../core/access/callers/index.ts'
 import type { SubscriptionDocument } from '../core/definitions/documents/index.ts'
 import type { Attempt } from '../core/queue/work/index.ts'
 import type { Caller } from '../engine/access/index.ts'
-import type { EndpointWindow } from '../engine/flow-control/index.ts'
+import type { EndpointConcurrencyView } from '../engine/flow-control/index.ts'
 import type {
   Delivery,
   DeliveryRequest,
@@ -66,7 +66,7 @@ export function showSubscription(one: SubscriptionView, caller: Caller) {
 
 export function showSubscriptionDetail(
   one: SubscriptionDetail,
-  window: EndpointWindow | null,
+  window: EndpointConcurrencyView | null,
   caller: Caller,
 ) {
   const { from, name, version, oldUntil, isUnseen } = one.secret

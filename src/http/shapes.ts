@@ -2,7 +2,7 @@
 // out where the promise says so, and null elsewhere.
 
 import type { LedgerEntry } from '../core/effects/ledger/index.ts'
-import type { DeadLetter, LetterGroup } from '../core/failures/dead-letter/index.ts'
+import type { DeadLetter, DeadLetterGroup } from '../core/failures/dead-letter/index.ts'
 import { REPORTED_AS } from '../core/failures/failure/index.ts'
 import type { Instant } from '../core/foundation/time/index.ts'
 import type { Attempt, WorkRow } from '../core/queue/work/index.ts'
@@ -164,7 +164,7 @@ export function showChange(change: Change) {
   }
 }
 
-export function showLetterGroup(group: LetterGroup) {
+export function showDeadLetterGroup(group: DeadLetterGroup) {
   return {
     class: group.class,
     reason: group.reason,
@@ -204,13 +204,13 @@ function showWalk({ at, walked, left }: Extract<BulkReplay, { of: 'deliveries' }
 }
 
 function showFilter(replay: BulkReplay) {
-  if (replay.of === 'deadLetters') return showLetterFilter(replay.filter)
+  if (replay.of === 'deadLetters') return showDeadLetterFilter(replay.filter)
   if (replay.of === 'events') return withTimes(replay.filter)
   const { since, until, ...filter } = replay.filter
   return { ...filter, since: iso(since), until: iso(until) }
 }
 
-function showLetterFilter({ consumer, ...filter }: ReplayFilter) {
+function showDeadLetterFilter({ consumer, ...filter }: ReplayFilter) {
   const shown = withTimes(filter)
   return consumer === undefined ? shown : { ...shown, consumer: splitConsumer(consumer).name }
 }

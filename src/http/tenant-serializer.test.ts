@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeTurns } from './tenant-serializer.ts'
+import { makeTenantSerializer } from './tenant-serializer.ts'
 
 function hand() {
   let give = () => {}
@@ -10,7 +10,7 @@ function hand() {
 }
 
 test('[AC19] one at a time for each tenant, in order, and a failure is its own', async () => {
-  const turns = makeTurns(2)
+  const serializer = makeTenantSerializer(2)
   const said: string[] = []
   const first = hand()
   const work = (name: string, wait?: Promise<void>) => async () => {
@@ -19,16 +19,16 @@ test('[AC19] one at a time for each tenant, in order, and a failure is its own',
     if (name === 'bad') throw new Error('bad')
     return name
   }
-  const one = turns.take('a', work('one', first.promise))
-  const bad = turns.take('a', work('bad'))
-  const two = turns.take('a', work('two'))
-  expect(await turns.take('b', work('other'))).toBe('other')
+  const one = serializer.take('a', work('one', first.promise))
+  const bad = serializer.take('a', work('bad'))
+  const two = serializer.take('a', work('two'))
+  expect(await serializer.take('b', work('other'))).toBe('other')
   expect(said).toEqual(['one', 'other'])
-  await expect(turns.take('a', work('more'))).rejects.toMatchObject({ code: 'limited' })
+  await expect(serializer.take('a', work('more'))).rejects.toMatchObject({ code: 'limited' })
   first.give()
   expect(await one).toBe('one')
   await expect(bad).rejects.toThrow('bad')
   expect(await two).toBe('two')
-  expect(await turns.take('a', work('again'))).toBe('again')
+  expect(await serializer.take('a', work('again'))).toBe('again')
   expect(said).toEqual(['one', 'other', 'bad', 'two', 'again'])
 })

@@ -3,12 +3,12 @@
 
 import { AppError } from '../core/foundation/errors/index.ts'
 
-export interface Turns {
+export interface TenantSerializer {
   /** Throws `limited` when too many wait already. */
   take<Value>(tenant: string, work: () => Promise<Value>): Promise<Value>
 }
 
-export function makeTurns(waitingMax: number): Turns {
+export function makeTenantSerializer(waitingMax: number): TenantSerializer {
   const lines = new Map<string, { last: Promise<unknown>; count: number }>()
   return {
     async take(tenant, work) {
@@ -21,10 +21,10 @@ export function makeTurns(waitingMax: number): Turns {
       }
       lines.set(tenant, line)
       line.count += 1
-      const turn = line.last.then(work)
-      line.last = turn.catch(() => {})
+      const queued = line.last.then(work)
+      line.last = queued.catch(() => {})
       try {
-        return await turn
+        return await queued
       } finally {
         line.count -= 1
         if (line.count === 0) lines.delete(tenant)

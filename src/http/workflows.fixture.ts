@@ -1,11 +1,11 @@
-// A server over a real engine with the triage of hands.fixture.ts, and a vendor in the test's hand.
+// A server over a real engine with the triage of instance-actions.fixture.ts, and a vendor in the test's hand.
 
 import { expect } from 'vitest'
 import { makeSystemClock } from '../adapters/clock-system/index.ts'
 import { makeStaticCode } from '../adapters/code-static/index.ts'
+import { makeCountingEncryption } from '../adapters/encryption-local/encryption.fixture.ts'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeSystemRandom } from '../adapters/random-system/index.ts'
-import { makeCountingSeal } from '../adapters/seal-local/seal.fixture.ts'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import type { WorkflowDocument } from '../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT, type NodeId, type TenantId } from '../core/foundation/ids/index.ts'
@@ -40,7 +40,7 @@ export async function makeWorkflowServer({
   const vendor = { outcome: answering(status) }
   const engine = makeEngine(
     {
-      seal: makeCountingSeal(),
+      encryption: makeCountingEncryption(),
       store,
       clock,
       random,

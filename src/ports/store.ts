@@ -20,9 +20,9 @@ import type { LedgerEntry, LedgerState } from '../core/effects/ledger/index.ts'
 import type { EventSummary, StoredEvent } from '../core/events/event/index.ts'
 import type {
   DeadLetter,
+  DeadLetterGroup,
   DeadLetterReason,
   DeadLetterState,
-  LetterGroup,
 } from '../core/failures/dead-letter/index.ts'
 import type { Escalation, EscalationState } from '../core/failures/escalation/index.ts'
 import type { Failure, FailureClass, FailureState } from '../core/failures/failure/index.ts'
@@ -167,7 +167,7 @@ export const SCAN_BYTES_MAX = 8 * 1_024 * 1_024
 export const OVERVIEW_COUNT_MAX = 10_000
 
 /** How many dead letters are read for their groups, the newest first, and how many groups are returned. */
-export const GROUPED_LETTERS_MAX = 50_000
+export const GROUPED_DEAD_LETTERS_MAX = 50_000
 export const GROUPS_MAX = 200
 
 /** How many jobs of one instance are returned; how many pairs of definition and marking of a workflow are counted. */
@@ -324,7 +324,7 @@ export interface TenantReads {
   /** The largest group first. `isCapped`: there are more dead letters or groups than were read or are returned. */
   deadLetterGroups(query: {
     readonly state: DeadLetterState
-  }): Promise<{ readonly groups: readonly LetterGroup[]; readonly isCapped: boolean }>
+  }): Promise<{ readonly groups: readonly DeadLetterGroup[]; readonly isCapped: boolean }>
   failure(id: FailureId): Promise<Failure | null>
   failures(
     query: PageRequest & {

@@ -44,7 +44,7 @@ export function wakesConformance(name: string, makeHarness: () => Promise<WakesH
         { wake: 'changes', tenant: TENANT, body: '{"text":"ü 😀 \\" \\u0000"}' },
         { wake: 'changes', tenant: TENANT, body: null },
       ]
-      for (const wake of told) one.tell(wake)
+      for (const wake of told) one.send(wake)
       for (const heard of others) {
         await until(() => expect(heard).toHaveLength(told.length))
         expect(heard).toEqual(expect.arrayContaining(told))
@@ -55,9 +55,9 @@ export function wakesConformance(name: string, makeHarness: () => Promise<WakesH
       const { connect } = await open()
       const [one, two] = [await connect(), await connect()]
       const [own, heard] = [hear(one), hear(two)]
-      one.tell({ wake: 'work' })
+      one.send({ wake: 'work' })
       await until(() => expect(heard).toEqual([{ wake: 'work' }]))
-      two.tell({ wake: 'outbox' })
+      two.send({ wake: 'outbox' })
       await until(() => expect(own).toEqual([{ wake: 'outbox' }]))
     })
 
@@ -65,12 +65,12 @@ export function wakesConformance(name: string, makeHarness: () => Promise<WakesH
       const { connect } = await open()
       const [one, two] = [await connect(), await connect()]
       const heard = hear(two)
-      for (let count = 0; count < 200; count += 1) one.tell({ wake: 'work' })
+      for (let count = 0; count < 200; count += 1) one.send({ wake: 'work' })
       await until(() => expect(heard.length).toBeGreaterThan(0))
-      one.tell({ wake: 'outbox' })
+      one.send({ wake: 'outbox' })
       await until(() => expect(heard.at(-1)).toEqual({ wake: 'outbox' }))
       const before = heard.length
-      one.tell({ wake: 'work' })
+      one.send({ wake: 'work' })
       await until(() => expect(heard.length).toBeGreaterThan(before))
     })
 
@@ -80,7 +80,7 @@ export function wakesConformance(name: string, makeHarness: () => Promise<WakesH
       const heard = hear(two)
       const quotes = JSON.stringify('"'.repeat((WAKE_BYTES_MAX - 2) / 2))
       expect(Buffer.byteLength(quotes)).toBe(WAKE_BYTES_MAX)
-      one.tell({ wake: 'changes', tenant: TENANT, body: quotes })
+      one.send({ wake: 'changes', tenant: TENANT, body: quotes })
       await until(() => expect(heard).toEqual([{ wake: 'changes', tenant: TENANT, body: quotes }]))
     })
 
@@ -88,7 +88,7 @@ export function wakesConformance(name: string, makeHarness: () => Promise<WakesH
       const { connect } = await open()
       const [one, two] = [await connect(), await connect()]
       const heard = hear(two)
-      one.tell({ wake: 'changes', tenant: TENANT, body: JSON.stringify('x'.repeat(WAKE_BYTES_MAX)) })
+      one.send({ wake: 'changes', tenant: TENANT, body: JSON.stringify('x'.repeat(WAKE_BYTES_MAX)) })
       await until(() => expect(heard).toEqual([{ wake: 'changes', tenant: TENANT, body: null }]))
     })
 
@@ -100,7 +100,7 @@ export function wakesConformance(name: string, makeHarness: () => Promise<WakesH
       const heard = hear(two)
       stop()
       stop()
-      one.tell({ wake: 'work' })
+      one.send({ wake: 'work' })
       await until(() => expect(heard).toEqual([{ wake: 'work' }]))
       expect(gone).toEqual([])
     })

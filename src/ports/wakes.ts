@@ -29,13 +29,13 @@ export const WAKE_BYTES_MAX = 7_000
 
 export interface Wakes {
   /** Never throws, never waits; several of the same kind within a few milliseconds may become one. */
-  tell(wake: Wake): void
+  send(wake: Wake): void
   /** Receives the signals of other nodes, not this node's own. Returns how to stop. */
   listen(listener: (wake: Wake) => void): () => void
 }
 
 /** For a single node. */
-export const NO_WAKES: Wakes = { tell: () => {}, listen: () => () => {} }
+export const NO_WAKES: Wakes = { send: () => {}, listen: () => () => {} }
 
 /**
  * null for what is not a signal here: nodes of another version may send ones that this one does not know, and others may send

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => shop?.[Symbol.asyncDispose]())
 
 /** A dead letter of a refused order; returns its id. */
-async function letterOf(number: string, extra: object = {}): Promise<string> {
+async function deadLetterOf(number: string, extra: object = {}): Promise<string> {
   const eventId = await shop.order(number, extra)
   await shop.reached(eventId, 'invoice', 'dead')
   const { story } = await shop.node.get<{ story: { deadLetter: { id: string } | null }[] }>(
@@ -28,7 +28,7 @@ test('no dead letters is said; a dead letter appears in its group', async () => 
   await using made = await signedIn(browser, shop.node, '/dead-letters')
   const { page } = made
   await page.getByText('Nothing was given up').waitFor()
-  const id = await letterOf('bad-1')
+  const id = await deadLetterOf('bad-1')
   const group = page.locator('.group').filter({ hasText: 'answered 422' })
   await group.waitFor()
   await group.getByText('validation').waitFor()
@@ -43,7 +43,7 @@ test('no dead letters is said; a dead letter appears in its group', async () => 
 })
 
 test('discarding asks for a reason, and keeps the dead letter', async () => {
-  const id = await letterOf('bad-discard')
+  const id = await deadLetterOf('bad-discard')
   await using made = await signedIn(browser, shop.node, `/dead-letters/${id}`)
   const { page } = made
   await page.getByRole('button', { name: 'Discard', exact: true }).click()
@@ -58,7 +58,7 @@ test('discarding asks for a reason, and keeps the dead letter', async () => {
 })
 
 test('another user was faster: it is reported, and the page shows the current state', async () => {
-  const id = await letterOf('bad-race')
+  const id = await deadLetterOf('bad-race')
   await using made = await signedIn(browser, shop.node, `/dead-letters/${id}`)
   const { page } = made
   // Nothing updates this page in time: the stream is cut.
@@ -74,7 +74,7 @@ test('another user was faster: it is reported, and the page shows the current st
 })
 
 test('an edited payload is checked, stored digit for digit, and replayed', async () => {
-  const id = await letterOf('bad-edit', { account: 1 })
+  const id = await deadLetterOf('bad-edit', { account: 1 })
   await using made = await signedIn(browser, shop.node, `/dead-letters/${id}`)
   const { page } = made
   await page.getByRole('button', { name: 'Edit payload' }).click()
@@ -122,7 +122,7 @@ test('an edited payload is checked, stored digit for digit, and replayed', async
 })
 
 test('after three failed replays another one needs force and a reason', async () => {
-  const id = await letterOf('bad-force')
+  const id = await deadLetterOf('bad-force')
   const replays = async () => shop.node.get<{ replays: number; state: string }>(`/v1/dead-letters/${id}`)
   const isBackAfter = (count: number) =>
     eventually(`replay ${count} came back`, 10_000, async () => {
@@ -178,8 +178,8 @@ test('a bulk replay is cancelled while it runs: the rest stays where it was', as
 })
 
 test('a group is replayed after a preview', async () => {
-  await letterOf('bad-group-1')
-  await letterOf('bad-group-2')
+  await deadLetterOf('bad-group-1')
+  await deadLetterOf('bad-group-2')
   shop.heal()
   await using made = await signedIn(browser, shop.node, '/dead-letters')
   const { page } = made

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop?.[Symbol.asyncDispose]())
 
-async function letterOf(route: string): Promise<string> {
+async function deadLetterOf(route: string): Promise<string> {
   const { items } = await shop.node.get<{ items: { id: string }[] }>(
     `/v1/dead-letters?consumer=${route}&state=open`,
   )
@@ -25,7 +25,7 @@ async function letterOf(route: string): Promise<string> {
 test('[CN5][CN6] a replay shows what changed and what it costs, and starts in PROD only with a reason', async () => {
   await tellStock(shop.node, 'moved', 'bad-cost')
   await workOf(shop.node, 'book_stock', 'dead')
-  const id = await letterOf('book_stock')
+  const id = await deadLetterOf('book_stock')
   await shop.node.post(`/v1/dead-letters/${id}/edit`, {
     data: { id: 'moved-bad-cost', type: 'moved', number: 'good-cost', sku: 'sku-bad-cost' },
     reason: 'the number was wrong',
@@ -57,7 +57,7 @@ test('[CN5][CN6] a replay shows what changed and what it costs, and starts in PR
 test('[CN7] a second effect needs an explicit confirmation and a reason, and shows as a generation of its key', async () => {
   const refused = await shop.order('bad-twice')
   await shop.reached(refused, 'invoice', 'dead')
-  const id = await letterOf('invoice')
+  const id = await deadLetterOf('invoice')
   shop.heal()
   await shop.reached(await shop.order('bad-twice', { id: 'sent by hand' }), 'invoice', 'done')
   const effects = () => shop.invoices.filter((reference) => reference.startsWith('INVOICE:bad-twice')).length

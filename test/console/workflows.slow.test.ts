@@ -3,8 +3,8 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { axeFindings, goTo, shareBrowser, signedIn } from '../support/browser.ts'
-import { applyCases, type CaseInstance, openClaim, orphan, setUp } from '../support/cases.ts'
 import { openShop, type Shop } from '../support/shop.ts'
+import { applyCases, type CaseInstance, openClaim, orphan, setUp } from '../support/workflow-cases.ts'
 
 let browser: Browser
 let shop: Shop

@@ -128,7 +128,7 @@ test('edge case: a rate guard is so low that the queue never empties', async () 
   await send(...Array.from({ length: 40 }, (_, v) => paid(`o${v}`, { revision: v })))
   await world.pass(10 * MINUTE)
   // The backlog and its rate are visible; no job grows too old to be tried, although `maxWait` is over.
-  const { work, rate } = await node.engine.pace.one(T, 'index')
+  const { work, rate } = await node.engine.flowControl.one(T, 'index')
   expect(rate).toMatchObject({ perMinute: 2, burst: 1 })
   expect(work.ready).toBeGreaterThanOrEqual(18)
   expect(vendor.effects.length).toBeLessThanOrEqual(22)

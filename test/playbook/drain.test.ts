@@ -52,7 +52,7 @@ test('edge case: the queue grows faster than it is drained', async () => {
   for (let slot = 0; slot < 4; slot += 1) {
     await send(...many(10, `s${slot}-`))
     await nextSlot(scene)
-    seen.push((await node.engine.pace.one(T, 'feed')).work.ready)
+    seen.push((await node.engine.flowControl.one(T, 'feed')).work.ready)
   }
   // Six of ten a slot; the rest is visible, and grows by four each time.
   expect(seen.map((waiting, slot) => waiting - (seen[0] ?? 0) - 4 * slot)).toEqual([0, 0, 0, 0])
@@ -132,7 +132,7 @@ test('edge case: the queue is drained too rarely', async () => {
   const { world, node, send, vendor } = await start(seldom, makeVendor(), { config: { pollMs: 3_600_000 } })
   await world.pass(120 * MINUTE - (world.now() % (120 * MINUTE)) + 10_000)
   await send(...many(2))
-  const { drain, work } = await node.engine.pace.one(T, 'feed')
+  const { drain, work } = await node.engine.flowControl.one(T, 'feed')
   expect(work.ready).toBe(2)
   expect(drain?.nextAt).toBeGreaterThan(world.now() + 110 * MINUTE)
   await world.pass((drain?.nextAt ?? 0) - world.now() + 10_000)
@@ -148,9 +148,9 @@ test('edge case: the depth of the queue is not visible', async () => {
   const { world, node, send } = scene
   await send(...many(8))
   await nextSlot(scene)
-  const pace = await node.engine.pace.one(T, 'feed')
-  expect(pace.work).toMatchObject({ ready: 5, leased: 3, waiting: 0 })
-  expect(pace.drain).toMatchObject({ nextAt: expect.any(Number), left: expect.any(Number) })
+  const flowControl = await node.engine.flowControl.one(T, 'feed')
+  expect(flowControl.work).toMatchObject({ ready: 5, leased: 3, waiting: 0 })
+  expect(flowControl.drain).toMatchObject({ nextAt: expect.any(Number), left: expect.any(Number) })
   const overview = await world.reads.overview()
   expect(overview.counts).toMatchObject({ ready: 5, leased: 3 })
   expect(overview.oldestReadyAt).toBe(

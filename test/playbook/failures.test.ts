@@ -88,7 +88,7 @@ test('edge case: a wrong address floods the dead letters', async () => {
   const dead = await letters(world)
   expect(dead).toMatchObject(Array(5).fill({ class: 'config', lastError: 'answered 404', state: 'open' }))
   expect((await world.reads.deadLetterGroups({ state: 'open' })).groups).toMatchObject([{ count: 5 }])
-  expect((await node.engine.pace.one(T, 'book')).circuit).toMatchObject({ state: 'open' })
+  expect((await node.engine.flowControl.one(T, 'book')).circuit).toMatchObject({ state: 'open' })
   expect((await items(world)).filter(({ state }) => state === 'ready')).toHaveLength(35)
   // Two things to look at: the cause, and that the route is paused. Each is reported once.
   await world.pass(2_000)
@@ -101,13 +101,13 @@ test('edge case: a wrong address floods the dead letters', async () => {
   // Fixed: new events use the right address. Waiting jobs started with the wrong address, and their dead letters are
   // replayed at once.
   await apply(route())
-  await heard(node.engine.pace.closeCircuit(T, 'book', { by: 'anna', reason: 'mended' }))
+  await heard(node.engine.flowControl.closeCircuit(T, 'book', { by: 'anna', reason: 'mended' }))
   for (let round = 0; round < 10; round += 1) {
     await world.pass(60_000)
     if ((await items(world)).every(({ state }) => state !== 'ready')) break
-    const { circuit } = await node.engine.pace.one(T, 'book')
+    const { circuit } = await node.engine.flowControl.one(T, 'book')
     if (circuit.state !== 'closed')
-      await heard(node.engine.pace.closeCircuit(T, 'book', { by: 'anna', reason: 'go on' }))
+      await heard(node.engine.flowControl.closeCircuit(T, 'book', { by: 'anna', reason: 'go on' }))
   }
   await heard(node.engine.replays.begin(T, { state: 'open' }, { force: false, ...ANNA }))
   await world.pass(60_000)

@@ -73,8 +73,8 @@ test('edge case: a storm of 429', async () => {
   await world.pass(35_000)
   // 24 jobs, and only the first and one per opening have called.
   expect(world.calls.length).toBeLessThanOrEqual(6)
-  const [pace] = node.engine.pace.list(T)
-  expect(pace?.host).toMatchObject({ name: 'vendor.example', closedUntil: expect.any(Number) })
+  const [flowControl] = node.engine.flowControl.list(T)
+  expect(flowControl?.host).toMatchObject({ name: 'vendor.example', closedUntil: expect.any(Number) })
   isLimited = false
   await world.pass(60_000)
   expect(vendor.keys().toSorted()).toEqual(

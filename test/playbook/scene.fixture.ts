@@ -30,9 +30,12 @@ dedup: { by: event.id, window: 1m }
 
 const FILE = 'flows.yaml'
 
-/** The findings of `check`; `inForce` is what was applied before. */
-export function check(text: string, inForce: readonly DefinitionDocument[] = []): readonly Finding[] {
-  return compileDefinitions([{ path: FILE, text }], { functions: () => '', inForce }).findings
+/** The findings of `check`; `deployedDocuments` is what was applied before. */
+export function check(
+  text: string,
+  deployedDocuments: readonly DefinitionDocument[] = [],
+): readonly Finding[] {
+  return compileDefinitions([{ path: FILE, text }], { functions: () => '', deployedDocuments }).findings
 }
 
 export const rules = (findings: readonly Finding[]) =>

@@ -195,7 +195,7 @@ describe('with a given clock and given faults', () => {
     hub.connect('b').wakes.listen((wake) => heard.push(wake))
     bus.wakes.listen(() => expect.unreachable('a node does not hear itself'))
     const tell = async (ms: number) => {
-      bus.wakes.tell({ wake: 'work' })
+      bus.wakes.send({ wake: 'work' })
       await run(ms)
       return heard.length
     }

@@ -31,7 +31,7 @@ export interface ConsumerWorld {
 export function attachConsumer(world: ConsumerWorld): LocalConsumer {
   const { spec, clock, ownClock, ackWaitMs, queues } = world
   let leaves: (() => void)[] = []
-  let told: string | null = null
+  let reported: string | null = null
   let isOpen = true
   let isCut = false
   let inFlight = 0
@@ -39,10 +39,10 @@ export function attachConsumer(world: ConsumerWorld): LocalConsumer {
   let handling = 0
   let onIdle = () => {}
 
-  const tell = (state: ConsumerState) => {
+  const reportState = (state: ConsumerState) => {
     const text = state.is === 'waiting' ? state.why : ''
-    if (told === text) return
-    told = text
+    if (reported === text) return
+    reported = text
     ownClock.defer(() => isOpen && spec.onState(state))
   }
 
@@ -119,7 +119,7 @@ export function attachConsumer(world: ConsumerWorld): LocalConsumer {
         const queue = queues.find(stream, name, pattern)
         leaves.push(queue.join({ hasRoom, bring: (one) => bring(queue, one) }))
       }
-      tell(why === null ? { is: 'consuming' } : { is: 'waiting', why })
+      reportState(why === null ? { is: 'consuming' } : { is: 'waiting', why })
     },
     async close() {
       leave()

@@ -215,7 +215,7 @@ export function makeLocalHub(options: LocalHubOptions): LocalHub {
         }
       },
       wakes: {
-        tell: (wake) => {
+        send: (wake) => {
           if (!isReachable || !isOpen) return
           const told = shorten(wake)
           for (const other of nodes) {

@@ -8,9 +8,9 @@ import type { Clock } from '../../ports/clock.ts'
 import { keepConnected } from './connection.ts'
 import { startConsumer } from './consumer.ts'
 import { publishAll } from './publish.ts'
+import { describeSync } from './server-durability.ts'
 import { resolveServers } from './servers.ts'
 import { ensureStream, ownStreams, tokensStream } from './streams.ts'
-import { describeSync } from './sync.ts'
 import { makeNatsWakes } from './wakes.ts'
 import { makeWarnings } from './warnings.ts'
 
@@ -43,16 +43,16 @@ export function makeNatsBus(options: NatsBusOptions): Bus {
   let ensuring: Promise<void> | null = null
   let cancelEnsure: (() => void) | null = null
 
-  const tell = () => {
+  const notifyWatchers = () => {
     const now = status()
     for (const watcher of [...watchers]) watcher(now)
   }
-  const warnings = makeWarnings(tell)
+  const warnings = makeWarnings(notifyWatchers)
   const connection = keepConnected({
     driver: { ...resolveServers(options.servers, options.credentialsFile), name: options.name },
     clock,
     warnings,
-    onChange: tell,
+    onChange: notifyWatchers,
   })
   const status = (): BusStatus => ({
     isConnected: isOpen && connection.current() !== null,
@@ -65,7 +65,7 @@ export function makeNatsBus(options: NatsBusOptions): Bus {
   const noteTokens = (birth: string | null) => {
     if (birth === tokensBirth) return
     tokensBirth = birth
-    tell()
+    notifyWatchers()
   }
 
   const ensure = async (nats: NatsConnection) => {

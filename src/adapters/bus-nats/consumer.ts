@@ -7,10 +7,10 @@ import type { Consumer, ConsumerSpec, ConsumerState } from '../../ports/bus.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { type Binding, bind, Unbound } from './binding.ts'
 import type { Connection } from './connection.ts'
-import { type Hands, makeHands } from './hands.ts'
+import { type HeldMessages, makeHeldMessages } from './held-messages.ts'
 import { answer } from './message.ts'
 import { bytesOf, type Pull, startPull } from './pull.ts'
-import { describeSource } from './sync.ts'
+import { describeSource } from './server-durability.ts'
 import type { Warnings } from './warnings.ts'
 
 const RETRY_MS = 1_000
@@ -28,45 +28,50 @@ export interface ConsumerWorld {
 
 export function startConsumer(world: ConsumerWorld): Consumer {
   const { spec } = world
-  const hands = makeHands(world)
+  const heldMessages = makeHeldMessages(world)
   const reasons = new Map<string, string | null>()
-  let told: string | null = null
+  let reported: string | null = null
 
   /** One reason for all patterns: why the first of them waits. */
-  const tell = (pattern: string, why: string | null) => {
+  const reportState = (pattern: string, why: string | null) => {
     reasons.set(pattern, why)
     if (reasons.size < spec.subjects.length) return
     const first = [...reasons.values()].find((one) => one !== null) ?? null
     const state: ConsumerState = first === null ? { is: 'consuming' } : { is: 'waiting', why: first }
     const text = first ?? ''
-    if (told === text) return
-    told = text
+    if (reported === text) return
+    reported = text
     spec.onState(state)
   }
 
-  const strands = spec.subjects.map((pattern) =>
-    startStrand({ ...world, pattern, hands, tell: (why) => tell(pattern, why) }),
+  const subjectConsumers = spec.subjects.map((pattern) =>
+    startSubjectConsumer({
+      ...world,
+      pattern,
+      heldMessages,
+      reportState: (why) => reportState(pattern, why),
+    }),
   )
   return {
     async close() {
-      await Promise.all(strands.map((strand) => strand.stop()))
-      await hands.empty()
+      await Promise.all(subjectConsumers.map((subjectConsumer) => subjectConsumer.stop()))
+      await heldMessages.empty()
     },
   }
 }
 
-interface Strand {
+interface SubjectConsumer {
   stop(): Promise<void>
 }
 
-function startStrand(
+function startSubjectConsumer(
   world: ConsumerWorld & {
     readonly pattern: string
-    readonly hands: Hands
-    readonly tell: (why: string | null) => void
+    readonly heldMessages: HeldMessages
+    readonly reportState: (why: string | null) => void
   },
-): Strand {
-  const { connection, clock, spec, hands, pattern, tell } = world
+): SubjectConsumer {
+  const { connection, clock, spec, heldMessages, pattern, reportState } = world
   const retryMs = world.retryMs ?? RETRY_MS
   /** Each pattern has its share of the room, and at least one message. */
   const max = Math.max(1, Math.floor(spec.maxInFlight / spec.subjects.length))
@@ -84,7 +89,7 @@ function startStrand(
     const bytes = bytesOf(message)
     held += 1
     heldBytes += bytes
-    hands.take(message, binding.ackWaitMs, () => {
+    heldMessages.take(message, binding.ackWaitMs, () => {
       held -= 1
       heldBytes -= bytes
       pull?.ask()
@@ -94,7 +99,7 @@ function startStrand(
   const retry = (own: number) => (why: string) => {
     if (!isOpen || own !== life) return
     pull = null
-    tell(why)
+    reportState(why)
     cancelRetry = clock.after(retryMs, () => {
       const nats = connection.current()
       if (nats !== null) void begin(nats)
@@ -113,7 +118,7 @@ function startStrand(
     if (typeof bound === 'string') return retry(own)(bound)
     wasBound = true
     world.warnings.set(`memory ${bound.stream}`, describeSource(bound.stream, bound.isInMemory))
-    tell(null)
+    reportState(null)
     pull = startPull({
       nats,
       binding: bound,
@@ -127,11 +132,11 @@ function startStrand(
     })
   }
 
-  if (connection.current() === null) tell(AWAY)
+  if (connection.current() === null) reportState(AWAY)
   const stopListening = connection.onThere((nats) => void begin(nats))
   const stopWatching = connection.onGone(() => {
     life += 1
-    tell(AWAY)
+    reportState(AWAY)
   })
 
   return {

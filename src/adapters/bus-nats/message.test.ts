@@ -1,7 +1,7 @@
 import { headers, type Msg } from '@nats-io/transport-node'
 import { describe, expect, test } from 'vitest'
 import { answer, readMessage } from './message.ts'
-import { describeSync } from './sync.ts'
+import { describeSync } from './server-durability.ts'
 
 function makeMessage(reply: string, given: Readonly<Record<string, readonly string[]>> = {}) {
   const made = headers()

@@ -12,7 +12,7 @@ import {
 } from '@nats-io/transport-node'
 import { publishInOrder, type Sent } from '../../core/store/outbox/index.ts'
 import { BusError, type OutgoingMessage } from '../../ports/bus.ts'
-import { type LinkAnswer, publishChained } from './chain.ts'
+import { type LinkAnswer, publishChained } from './ordered-publish.ts'
 
 const MESSAGE_TOO_LARGE = 10_054
 const ANOTHER_IS_LAST = 10_070

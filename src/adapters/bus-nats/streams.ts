@@ -9,7 +9,7 @@ import {
   type StreamConfig,
 } from '@nats-io/jetstream'
 import { DAY } from '../../core/foundation/time/index.ts'
-import { TOKENS_KEPT_MS } from '../../core/store/outbox/index.ts'
+import { TOKENS_STORED_MS } from '../../core/store/outbox/index.ts'
 
 const NANOS_PER_MS = 1_000_000
 const KEPT_MS = 7 * DAY
@@ -45,7 +45,7 @@ export function ownStreams(prefix: string): readonly Wanted[] {
       name: tokensStream(prefix),
       subjects: [`${prefix}.*.workflows.>`],
       max_msgs_per_subject: 1,
-      max_age: TOKENS_KEPT_MS * NANOS_PER_MS,
+      max_age: TOKENS_STORED_MS * NANOS_PER_MS,
     },
   ]
 }

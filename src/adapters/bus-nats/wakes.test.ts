@@ -60,7 +60,7 @@ test('[WK4] wake-ups too large for a server with a small limit go in several mes
   const told = Array.from({ length: 40 }, (_, index): Wake => {
     return { wake: 'changes', tenant: ACME, body: `${index} ${'ü'.repeat(index * 20)}` }
   })
-  for (const wake of told) wakes.tell(wake)
+  for (const wake of told) wakes.send(wake)
   fire()
   const heard = sent.flatMap((text) => JSON.parse(text).wakes as Wake[])
   expect(heard).toHaveLength(40)
@@ -71,11 +71,11 @@ test('[WK4] wake-ups too large for a server with a small limit go in several mes
 
 test('[WK7] sending never fails, even while the connection ends, and after closing nothing is sent', () => {
   const { wakes, sent, fire, breakLine } = makeLine(1_024)
-  wakes.tell({ wake: 'work' })
+  wakes.send({ wake: 'work' })
   breakLine()
   expect(fire).not.toThrow()
   wakes.close()
-  wakes.tell({ wake: 'work' })
+  wakes.send({ wake: 'work' })
   fire()
   expect(sent).toEqual([])
 })

@@ -40,18 +40,18 @@ export function makeNatsWakes(options: {
       // The connection ended meanwhile: the other nodes look for work by themselves.
     }
   }
-  const tellListeners = (wakes: readonly Wake[]) => {
+  const notifyListeners = (wakes: readonly Wake[]) => {
     for (const wake of wakes) for (const listener of [...listeners]) listener(wake)
   }
   const hear = (message: Msg) => {
     const envelope = readEnvelope(message)
-    if (envelope !== null && envelope.from !== from) tellListeners(envelope.wakes)
+    if (envelope !== null && envelope.from !== from) notifyListeners(envelope.wakes)
   }
 
   const stop = connection.onThere((nats) => {
     // The driver renews its subscriptions at the server.
     // Wake-ups sent meanwhile were missed.
-    if (subscribed !== null) tellListeners(MISSED)
+    if (subscribed !== null) notifyListeners(MISSED)
     if (subscribed === nats) return
     subscribed = nats
     nats.subscribe(subject, {
@@ -62,7 +62,7 @@ export function makeNatsWakes(options: {
   })
 
   return {
-    tell(wake) {
+    send(wake) {
       if (!isOpen || connection.current() === null) return
       const isTooLong =
         wake.wake === 'changes' && wake.body !== null && byteLength(wake.body) > WAKE_BYTES_MAX

@@ -37,7 +37,7 @@ import {
   showBundle,
   signBundle,
   signFormer,
-} from './shelf.ts'
+} from './stored-bundles.ts'
 
 export interface BundleCode extends Code {
   /** Bundles and loads the files. It deploys and stores nothing. */

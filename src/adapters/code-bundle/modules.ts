@@ -6,7 +6,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { CodePlace } from '../../core/effects/function/index.ts'
-import { findPlace } from './places.ts'
+import { findPlace } from './source-positions.ts'
 
 export interface Loadable {
   readonly hash: string

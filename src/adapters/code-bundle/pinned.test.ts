@@ -10,9 +10,9 @@ import { makeMemoryVault } from '../../engine/secrets/vault.fixture.ts'
 import { NO_WAKES } from '../../ports/wakes.ts'
 import { RetryableError, TerminalError } from '../../sdk/index.ts'
 import { makeSystemClock } from '../clock-system/index.ts'
+import { makeCountingEncryption } from '../encryption-local/encryption.fixture.ts'
 import { makeMemoryLog } from '../log-memory/index.ts'
 import { makeSystemRandom } from '../random-system/index.ts'
-import { makeCountingSeal } from '../seal-local/seal.fixture.ts'
 import { openSqliteStore } from '../store-sqlite/index.ts'
 import { loadTestFolder, makeTestCode, makeTestFolder, type TestFolder } from './folder.fixture.ts'
 
@@ -83,7 +83,7 @@ async function start() {
   const code = makeTestCode(folder)
   const engine = makeEngine(
     {
-      seal: makeCountingSeal(),
+      encryption: makeCountingEncryption(),
       store,
       clock: makeSystemClock(),
       random: makeSystemRandom(),

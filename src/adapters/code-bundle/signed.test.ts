@@ -12,9 +12,9 @@ import { makeMemoryVault } from '../../engine/secrets/vault.fixture.ts'
 import { CodeRefusedError } from '../../ports/code.ts'
 import { NO_WAKES } from '../../ports/wakes.ts'
 import { makeSystemClock } from '../clock-system/index.ts'
+import { makeCountingEncryption } from '../encryption-local/encryption.fixture.ts'
 import { makeMemoryLog } from '../log-memory/index.ts'
 import { makeSystemRandom } from '../random-system/index.ts'
-import { makeCountingSeal } from '../seal-local/seal.fixture.ts'
 import { openSqliteStore } from '../store-sqlite/index.ts'
 import { loadTestFolder, makeTestCode, makeTestFolder, type TestFolder } from './folder.fixture.ts'
 import { makeBundleSignatures } from './index.ts'
@@ -69,7 +69,7 @@ async function start(keys: ReturnType<typeof keysOf> | null = keysOf(1), hasFold
   const log = makeMemoryLog()
   const engine = makeEngine(
     {
-      seal: makeCountingSeal(),
+      encryption: makeCountingEncryption(),
       store,
       clock: makeSystemClock(),
       random: makeSystemRandom(),

@@ -18,6 +18,6 @@ export function laneRows(tx: Transaction): LaneRows<WorkRow> {
     putItem: (item) => putWorkRow(tx, item),
     findLane: (consumer, key) => state.lanes.get(laneKey(tenant, consumer, key)),
     putLane: (lane) => put(tx, state.lanes, laneKey(tenant, lane.consumer, lane.key), Object.freeze(lane)),
-    findEldestWaiting: (consumer, key) => waitingRows(state, laneKey(tenant, consumer, key))[0],
+    findOldestWaiting: (consumer, key) => waitingRows(state, laneKey(tenant, consumer, key))[0],
   }
 }

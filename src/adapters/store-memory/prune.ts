@@ -8,7 +8,7 @@ import { joinKey } from '../../core/foundation/text/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Pruned, PruneRequest } from '../../core/store/retention/index.ts'
 import {
-  CLOSED_LETTERS,
+  CLOSED_DEAD_LETTERS,
   FINAL_WORK,
   keeperOf,
   keepMsOf,
@@ -81,7 +81,7 @@ function walkRows(
   switch (walk) {
     case 'events': {
       const end = pruneEnd(request, now)
-      const kept = keptEvents(state, tenant)
+      const kept = retainedEvents(state, tenant)
       return ownRows(state.events, tenant)
         .filter((row) => compareText(row.id, end) < 0)
         .sort((a, b) => compareText(a.id, b.id))
@@ -162,7 +162,7 @@ function walkRows(
  * Events that an active instance started with, that may still be assigned to an instance, and that are still to be
  * published to the bus.
  */
-function keptEvents(state: MemoryState, tenant: TenantId): ReadonlySet<EventId> {
+function retainedEvents(state: MemoryState, tenant: TenantId): ReadonlySet<EventId> {
   const active = ownRows(state.instances, tenant).filter((row) => row.state === 'active')
   const open = ownRows(state.orphans, tenant).filter((row) => OPEN_ORPHANS.includes(row.state))
   const untold = ownRows(state.outbox, tenant).flatMap(({ event }) => event ?? [])
@@ -250,7 +250,7 @@ function isNeeded(state: MemoryState, now: Instant, event: StoredEvent): boolean
   if (
     keysOfEvent(state.deadLetters, event).some((key) => {
       const letter = state.deadLetters.get(key)
-      return letter !== undefined && !CLOSED_LETTERS.includes(letter.state)
+      return letter !== undefined && !CLOSED_DEAD_LETTERS.includes(letter.state)
     })
   ) {
     return true

@@ -8,7 +8,7 @@ import { joinKey } from '../../core/foundation/text/index.ts'
 import type { WorkRow, WorkState } from '../../core/queue/work/index.ts'
 import { WORK_STATES } from '../../core/queue/work/index.ts'
 import type { StoreDump, StoreOverview, SystemReads, TenantReads } from '../../ports/store.ts'
-import { GROUPED_LETTERS_MAX, GROUPS_MAX, OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
+import { GROUPED_DEAD_LETTERS_MAX, GROUPS_MAX, OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
 import { countInstances, findInstances, workOfInstance } from './instances.ts'
 import { waitingRows } from './lanes.ts'
 import { eventsOf, outboxRows } from './outbox.ts'
@@ -148,7 +148,7 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
     },
     async deadLetterGroups(query) {
       assertOpen()
-      return groupLetters(ownRows(state.deadLetters, tenant).filter((row) => row.state === query.state))
+      return groupDeadLetters(ownRows(state.deadLetters, tenant).filter((row) => row.state === query.state))
     },
     async failure(id) {
       assertOpen()
@@ -331,8 +331,8 @@ function dumpHistory(state: MemoryState): StoreDump['history'] {
 }
 
 /** The newest dead letters that fit, each a group of one until a similar one joins it. */
-function groupLetters(letters: readonly DeadLetter[]) {
-  const newest = [...letters].sort((a, b) => compareText(b.id, a.id)).slice(0, GROUPED_LETTERS_MAX)
+function groupDeadLetters(letters: readonly DeadLetter[]) {
+  const newest = [...letters].sort((a, b) => compareText(b.id, a.id)).slice(0, GROUPED_DEAD_LETTERS_MAX)
   const groups = groupByCause(
     newest.map(({ class: failure, reason, consumer, lastError, createdAt, id }) => ({
       class: failure,
@@ -347,7 +347,7 @@ function groupLetters(letters: readonly DeadLetter[]) {
   )
   return {
     groups: groups.slice(0, GROUPS_MAX),
-    isCapped: letters.length > GROUPED_LETTERS_MAX || groups.length > GROUPS_MAX,
+    isCapped: letters.length > GROUPED_DEAD_LETTERS_MAX || groups.length > GROUPS_MAX,
   }
 }
 

@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import type { EventSummary, StoredEvent } from '../../core/events/event/index.ts'
 import { idSpan, workIdSpan } from '../../core/events/event/index.ts'
-import { isSealed } from '../../core/events/sensitive/index.ts'
+import { isEncrypted } from '../../core/events/sensitive/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { readWholeId } from '../../core/foundation/ids/index.ts'
 import type { WorkRow } from '../../core/queue/work/index.ts'
@@ -137,7 +137,7 @@ const lower = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toL
 function hasText(row: StoredEvent, q: string): boolean {
   const wanted = lower(q)
   const { id, subject, source, objectId, correlationId, dedupKey, data } = row
-  const readable = isSealed(data) ? '' : data
+  const readable = isEncrypted(data) ? '' : data
   return [id, subject, source, objectId ?? '', correlationId, dedupKey, readable].some((text) =>
     lower(text).includes(wanted),
   )

@@ -281,11 +281,11 @@ describe('round trips', () => {
     const { store, proxy } = await openBehindProxy()
     const { owner } = await store.join(NODE, 60_000)
     await store.commit(makeAccept('warm', owner))
-    const counter = proxy.countTurns()
+    const counter = proxy.countRoundTrips()
     const commits = Array.from({ length: size }, (_, index) => makeAccept(`order-${index}`, owner))
     const results = await commitAll(store, commits)
     expect(results.map((result) => result.ok && result.leased)).toEqual(commits.map((one) => [workOf(one)]))
-    expect(counter.turns()).toBe(2)
+    expect(counter.roundTrips()).toBe(2)
   })
 
   test('so does one that settles, in lanes or not', async () => {
@@ -305,9 +305,9 @@ describe('round trips', () => {
     })
     const [first, ...rest] = accepts.map((accept) => commitOf([], [settle(workOf(accept))]))
     await store.commit(first as Commit)
-    const counter = proxy.countTurns()
+    const counter = proxy.countRoundTrips()
     await commitAll(store, rest)
-    expect(counter.turns()).toBe(2)
+    expect(counter.roundTrips()).toBe(2)
     expect((await dumpOf(store)).lanes).toMatchObject([
       { key: 'lane-0', places: 0, waiting: 0 },
       { key: 'lane-2', places: 0, waiting: 0 },

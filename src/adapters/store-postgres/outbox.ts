@@ -31,16 +31,16 @@ export function makeOutboxReads(
   const behind = `AND (o.turn, o.position) > (SELECT a.turn, a.position FROM ${schema}.outbox AS a WHERE a.position = $2::int8) `
   return {
     async outbox(limit, after) {
-      const eldest = settled + (after === undefined ? '' : behind) + inOrder
+      const oldest = settled + (after === undefined ? '' : behind) + inOrder
       const values = after === undefined ? [limit] : [limit, after]
       const fields = [...Object.keys(OUTBOX.columns), 'position']
       const [rows, events] = await snapshot([
         prepare(
-          `SELECT ${selectList('t', fields)} FROM (${eldest}) AS t ORDER BY t.turn, t.position`,
+          `SELECT ${selectList('t', fields)} FROM (${oldest}) AS t ORDER BY t.turn, t.position`,
           values,
         ),
         prepare(
-          `WITH told AS (SELECT DISTINCT e.tenant, e.event FROM (${eldest}) AS e WHERE e.event IS NOT NULL) ` +
+          `WITH told AS (SELECT DISTINCT e.tenant, e.event FROM (${oldest}) AS e WHERE e.event IS NOT NULL) ` +
             `SELECT ${eventList(schema, 't')} FROM told JOIN ${schema}.event AS t ` +
             'ON t.tenant = told.tenant AND t.id = told.event ORDER BY t.id',
           values,
@@ -54,15 +54,15 @@ export function makeOutboxReads(
       return row.count
     },
     async outboxEldest() {
-      const [eldest] = await query(
+      const [oldest] = await query(
         prepare(
           `SELECT o.created_at AS at, NOT EXISTS (${settled} LIMIT 1) AS "isHeld" ` +
             `FROM ${schema}.outbox AS o ORDER BY o.position LIMIT 1`,
           [],
         ),
       )
-      if (eldest === undefined) return { at: null, heldBy: null }
-      return { at: eldest.at, heldBy: eldest.isHeld ? await findHolder(query) : null }
+      if (oldest === undefined) return { at: null, heldBy: null }
+      return { at: oldest.at, heldBy: oldest.isHeld ? await findHolder(query) : null }
     },
   }
 }

@@ -27,7 +27,7 @@ export interface BreakingProxy {
   pause(): void
   resume(): void
   /** Delays so that everything sent without waiting travels together, and counts the round trips. */
-  countTurns(): { turns(): number }
+  countRoundTrips(): { roundTrips(): number }
   close(): Promise<void>
 }
 
@@ -41,7 +41,7 @@ const QUIET_MS = 30
 
 export async function startProxy(serverPort: number): Promise<BreakingProxy> {
   let rule: Rule | null = null
-  let turns: number | null = null
+  let roundTrips: number | null = null
   let isRefusing = false
   const sockets = new Set<Socket>()
 
@@ -60,14 +60,14 @@ export async function startProxy(serverPort: number): Promise<BreakingProxy> {
     let isCut = false
     let ending: NodeJS.Timeout | null = null
     const toServer = makeBatcher(
-      () => turns !== null,
+      () => roundTrips !== null,
       (data) => {
-        if (turns !== null) turns += 1
+        if (roundTrips !== null) roundTrips += 1
         server.write(data)
       },
     )
     const toClient = makeBatcher(
-      () => turns !== null,
+      () => roundTrips !== null,
       (data) => client.write(data),
     )
     server.on('data', (data) => {
@@ -126,9 +126,9 @@ export async function startProxy(serverPort: number): Promise<BreakingProxy> {
     resume() {
       for (const socket of sockets) socket.resume()
     },
-    countTurns() {
-      turns = 0
-      return { turns: () => turns ?? 0 }
+    countRoundTrips() {
+      roundTrips = 0
+      return { roundTrips: () => roundTrips ?? 0 }
     },
     async close() {
       for (const socket of sockets) socket.destroy()

@@ -60,14 +60,14 @@ test('[WK6] a connection that was cut is restored by itself, and reports that so
   other.listen((wake) => toOther.push(wake))
   proxy.refuse()
   await until(() => expect(said).toEqual(['trouble']))
-  other.tell({ wake: 'definitions', tenant: 'acme' as never })
-  wakes.tell({ wake: 'work' })
+  other.send({ wake: 'definitions', tenant: 'acme' as never })
+  wakes.send({ wake: 'work' })
   proxy.accept()
   await until(() => expect(heard).toEqual(MISSED))
   expect(said).toEqual(['trouble', 'back'])
-  other.tell({ wake: 'watching', forMs: 5 })
+  other.send({ wake: 'watching', forMs: 5 })
   await until(() => expect(heard.at(-1)).toEqual({ wake: 'watching', forMs: 5 }))
-  wakes.tell({ wake: 'work' })
+  wakes.send({ wake: 'work' })
   await until(() => expect(toOther).toEqual([{ wake: 'work' }]))
   await proxy.close()
 })
@@ -78,7 +78,7 @@ test('[WK6] it is restored after each of many cuts, also those while it connects
   for (let round = 1; round <= 8; round += 1) {
     proxy.cut()
     await until(() => {
-      other.tell({ wake: 'watching', forMs: round })
+      other.send({ wake: 'watching', forMs: round })
       expect(heard).toContainEqual({ wake: 'watching', forMs: round })
     })
   }
@@ -106,17 +106,17 @@ test('[WK7] sending without a connection does nothing, and the first connection 
     onTrouble: () => (troubles += 1),
   })
   opened.push(wakes)
-  wakes.tell({ wake: 'work' })
+  wakes.send({ wake: 'work' })
   await until(() => expect(troubles).toBe(1))
   proxy.accept()
   await wakes.listening
   const other = await connect()
   const heard: Wake[] = []
   other.listen((wake) => heard.push(wake))
-  wakes.tell({ wake: 'outbox' })
+  wakes.send({ wake: 'outbox' })
   await until(() => expect(heard).toEqual([{ wake: 'outbox' }]))
   await wakes[Symbol.asyncDispose]()
-  wakes.tell({ wake: 'work' })
+  wakes.send({ wake: 'work' })
   await proxy.close()
 })
 
@@ -127,9 +127,9 @@ test('[WK7] while the server does not respond, wake-ups wait together for one qu
   other.listen((wake) => heard.push(wake))
   proxy.pause()
   for (let round = 1; round <= 9; round += 1) {
-    wakes.tell({ wake: 'watching', forMs: round })
+    wakes.send({ wake: 'watching', forMs: round })
     // Longer than it gathers: a pause between two that are answered.
-    third.tell({ wake: 'watching', forMs: round * 100 })
+    third.send({ wake: 'watching', forMs: round * 100 })
     await until(() => expect(heard).toContainEqual({ wake: 'watching', forMs: round * 100 }))
   }
   expect(heard).toHaveLength(9)
@@ -167,8 +167,8 @@ test('[WK9] a flood of changes is reported once for a tenant as more changes', a
   const heard: Wake[] = []
   other.listen((wake) => heard.push(wake))
   const tenant = 'acme' as never
-  for (let count = 0; count < 1_000; count += 1) wakes.tell({ wake: 'changes', tenant, body: `${count}` })
-  wakes.tell({ wake: 'work' })
+  for (let count = 0; count < 1_000; count += 1) wakes.send({ wake: 'changes', tenant, body: `${count}` })
+  wakes.send({ wake: 'work' })
   await until(() => expect(heard).toContainEqual({ wake: 'work' }))
   expect(heard).toHaveLength(202)
   expect(heard).toContainEqual({ wake: 'changes', tenant, body: null })

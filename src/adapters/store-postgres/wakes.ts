@@ -142,7 +142,7 @@ export function makePostgresWakes(options: PostgresWakesOptions): PostgresWakes 
   open()
   return {
     listening,
-    tell(wake) {
+    send(wake) {
       if (current === null) return
       const isFull = waiting.size >= WAITING_MAX && wake.wake === 'changes'
       waiting.add(makePayload(isFull ? { ...wake, body: null } : wake, from))

@@ -25,7 +25,7 @@ import { FOLD_AT } from './key-index.ts'
 import { readLedgerEntry } from './ledger.ts'
 import { takeLock } from './lock.ts'
 import { requireCurrent } from './migrate.ts'
-import { isMoved, markMoved } from './moved.ts'
+import { isMoved, markMoved } from './moved-marker.ts'
 import { refuseHoles } from './opening.ts'
 import { toOutboxRow } from './outbox.ts'
 import {
@@ -40,7 +40,7 @@ import {
 } from './rows.ts'
 import { toRun } from './runs.ts'
 import { makeSession, type Session } from './session.ts'
-import { fromStored, type Stored } from './text.ts'
+import { fromStored, type Stored } from './text-values.ts'
 
 const text = (value: unknown) => fromStored(value as Stored)
 

@@ -10,7 +10,7 @@ import type { ClaimedWork, ClaimRequest, ClaimResult } from '../../ports/store.t
 import { EVENT_COLUMNS, WORK_COLUMNS } from './columns.ts'
 import { type Row, toEvent, toWork } from './rows.ts'
 import { isAlive, knowLease, type Session } from './session.ts'
-import { isSameText, type Stored, toStored } from './text.ts'
+import { isSameText, type Stored, toStored } from './text-values.ts'
 
 const prepare = (db: DatabaseSyncInstance) => ({
   readyWork: db.prepare(

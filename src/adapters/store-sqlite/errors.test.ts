@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { StoreError } from '../../ports/store.ts'
 import { toStoreError } from './errors.ts'
-import { fromStored } from './text.ts'
+import { fromStored } from './text-values.ts'
 
 const sqlite = (errcode: number, systemErrno?: number) =>
   Object.assign(new Error('from the driver'), { errcode, ...(systemErrno !== undefined && { systemErrno }) })

@@ -3,16 +3,16 @@
 
 import type { EventSummary } from '../../core/events/event/index.ts'
 import { idSpan } from '../../core/events/event/index.ts'
-import { SEALED_MARK } from '../../core/events/sensitive/index.ts'
+import { ENCRYPTED_MARK } from '../../core/events/sensitive/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { readWholeId } from '../../core/foundation/ids/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
 import { SCAN_BYTES_MAX, SCAN_ROWS_MAX } from '../../ports/store.ts'
-import type { ReadAccess, Value } from './access.ts'
 import { EVENT_OF_WORK, EVENT_SUMMARY_COLUMNS } from './columns.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
+import type { ReadAccess, Value } from './read-connection.ts'
 import { toEventSummary } from './rows.ts'
-import { toStored } from './text.ts'
+import { toStored } from './text-values.ts'
 
 type EventsQuery = Parameters<TenantReads['events']>[0]
 type Where = readonly [sql: string, ...values: Value[]]
@@ -100,7 +100,7 @@ function hasText(q: string): Where {
   const conditions = short.map((column) => `instr(lower(${column}), lower(?))`)
   const pattern = `%${q.replace(/[\\%_]/g, '\\$&')}%`
   return [
-    `(${conditions.join(' OR ')} OR (data LIKE ? ESCAPE '\\' AND substr(data, 1, ${SEALED_MARK.length}) <> '${SEALED_MARK}'))`,
+    `(${conditions.join(' OR ')} OR (data LIKE ? ESCAPE '\\' AND substr(data, 1, ${ENCRYPTED_MARK.length}) <> '${ENCRYPTED_MARK}'))`,
     ...short.map(() => stored),
     toStored(pattern),
   ]

@@ -4,7 +4,7 @@
 // are control characters, which JSON text does not contain. Their meaning is part of the schema: add at the end only.
 
 import { Buffer } from 'node:buffer'
-import { fromStored, type Stored } from './text.ts'
+import { fromStored, type Stored } from './text-values.ts'
 
 const PARTS = [
   '"content-type":"application/json"',

@@ -6,10 +6,10 @@ import type { Instant } from '../../core/foundation/time/index.ts'
 import { makeGatherer } from '../../core/store/commit/index.ts'
 import type { Commit, Store } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
-import { makeSystemReads, makeTenantReads } from './ask.ts'
 import { toStoreError } from './errors.ts'
 import { type CommitOutcome, type ExecutorOptions, makeExecutor } from './executor.ts'
 import { migrate } from './migrate.ts'
+import { makeSystemReads, makeTenantReads } from './read-objects.ts'
 import { makeReads, type ReadName, type Reads } from './reads.ts'
 
 export interface InlineOptions extends ExecutorOptions {

@@ -11,14 +11,14 @@ import { hasToken, markingText, parseMarking, sumGroups } from '../../core/workf
 import type { Orphan } from '../../core/workflows/orphan/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
 import { INSTANCE_WORK_MAX, MARKINGS_MAX, OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
-import type { ReadAccess } from './access.ts'
-import { INSTANCE_CODE } from './codes.ts'
 import { CORRELATION_BY_HASH, INSTANCE_COLUMNS, OF_EVENT, WORK_COLUMNS } from './columns.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { toHistory, toInstance, toOrphan } from './instance-rows.ts'
 import type { List, Pager, Where } from './pages.ts'
+import type { ReadAccess } from './read-connection.ts'
 import { type Row, toWork } from './rows.ts'
-import { correlationHash, fromStored, type Stored, toStored } from './text.ts'
+import { INSTANCE_CODE } from './state-codes.ts'
+import { correlationHash, fromStored, type Stored, toStored } from './text-values.ts'
 
 type Query<Name extends keyof TenantReads> = Parameters<TenantReads[Name]>[0]
 type Answer<Name extends keyof TenantReads> = Awaited<ReturnType<TenantReads[Name]>>

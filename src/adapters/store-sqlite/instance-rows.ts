@@ -4,9 +4,9 @@ import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import type { HistoryRow, InstanceRow } from '../../core/workflows/instance/index.ts'
 import { parseMarking } from '../../core/workflows/instance/index.ts'
 import type { Orphan } from '../../core/workflows/orphan/index.ts'
-import { INSTANCE_STATE_OF } from './codes.ts'
 import type { Row } from './rows.ts'
-import { fromStored, fromStoredOrNull, type Stored } from './text.ts'
+import { INSTANCE_STATE_OF } from './state-codes.ts'
+import { fromStored, fromStoredOrNull, type Stored } from './text-values.ts'
 
 const text = (value: unknown) => fromStored(value as Stored)
 const textOrNull = (value: unknown) => fromStoredOrNull(value as Stored | null)

@@ -4,7 +4,7 @@ import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Incarnation, NodeId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import { recallAlive, type Session } from './session.ts'
-import { toStored } from './text.ts'
+import { toStored } from './text-values.ts'
 
 const prepare = (db: DatabaseSyncInstance) => ({
   fenceNode: db.prepare('UPDATE incarnation SET fenced = 1 WHERE node = ? AND fenced = 0'),

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { makeKeyIndex } from './key-index.ts'
 import { migrate } from './migrate.ts'
-import { hashKey } from './text.ts'
+import { hashKey } from './text-values.ts'
 
 const ALL = Array.from({ length: 61 }, (_, key) => hashKey(`key ${key}`, 0))
 

@@ -5,10 +5,10 @@ import { beforeEach, expect, test } from 'vitest'
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { DAY } from '../../core/foundation/time/index.ts'
-import { makeReadAccess } from './access.ts'
 import { makeSqliteStoreInline } from './inline.ts'
 import { listLedger } from './ledger-list.ts'
 import { migrate } from './migrate.ts'
+import { makeReadAccess } from './read-connection.ts'
 
 const FEW = 'few' as TenantId
 const MANY = 'many' as TenantId

@@ -8,13 +8,13 @@ import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
-import type { ReadAccess } from './access.ts'
-import { LEDGER_CODE } from './codes.ts'
 import { LEDGER_BLOCK, LEDGER_COLUMNS, LEDGER_OF_TENANT } from './columns.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import type { Where } from './pages.ts'
+import type { ReadAccess } from './read-connection.ts'
 import type { Row } from './rows.ts'
-import { fromStored, type Stored, toStored } from './text.ts'
+import { LEDGER_CODE } from './state-codes.ts'
+import { fromStored, type Stored, toStored } from './text-values.ts'
 
 type LedgerQuery = Parameters<TenantReads['ledgerList']>[0]
 

@@ -7,7 +7,7 @@
 //   get there many at a time; the full key is on the appended row and is compared on every hit.
 // - Bodies live only on the event, after everything that lists and filters read.
 //
-// States are numbers in the order of codes.ts: 0 done, 1 leased, 2 ready, above 2 held.
+// States are numbers in the order of state-codes.ts: 0 done, 1 leased, 2 ready, above 2 held.
 
 export interface Migration {
   readonly number: number

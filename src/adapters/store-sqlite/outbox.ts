@@ -7,11 +7,11 @@ import type { StoredEvent } from '../../core/events/event/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import type { NewOutboxRow, OutboxRow } from '../../core/store/outbox/index.ts'
-import type { ReadAccess } from './access.ts'
 import { EVENT_COLUMNS } from './columns.ts'
+import type { ReadAccess } from './read-connection.ts'
 import { type Row, toEvent } from './rows.ts'
 import type { Session } from './session.ts'
-import { fromStored, fromStoredOrNull, type Stored, toStored, toStoredOrNull } from './text.ts'
+import { fromStored, fromStoredOrNull, type Stored, toStored, toStoredOrNull } from './text-values.ts'
 
 export function addOutboxRow(session: Session, now: Instant, tenant: number, row: NewOutboxRow): void {
   const { id, subject, about, event, body } = row
@@ -54,10 +54,10 @@ export function makeOutboxReads(
 ): OutboxReads {
   return {
     outbox(limit, after = 0) {
-      const eldest = 'SELECT * FROM outbox WHERE position > ? ORDER BY position LIMIT ?'
-      const found = all(eldest, after, limit)
+      const oldest = 'SELECT * FROM outbox WHERE position > ? ORDER BY position LIMIT ?'
+      const found = all(oldest, after, limit)
       const told = all(
-        `SELECT DISTINCT event.tenant, ${EVENT_COLUMNS} FROM (${eldest}) AS told` +
+        `SELECT DISTINCT event.tenant, ${EVENT_COLUMNS} FROM (${oldest}) AS told` +
           ' JOIN event ON event.id = told.event_id AND event.tenant = told.tenant ORDER BY event.id',
         after,
         limit,

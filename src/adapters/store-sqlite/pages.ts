@@ -2,8 +2,8 @@
 
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Page, PageRequest } from '../../ports/store.ts'
-import type { ReadAccess, Value } from './access.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
+import type { ReadAccess, Value } from './read-connection.ts'
 import type { Row } from './rows.ts'
 
 /** A condition and its bound values. */

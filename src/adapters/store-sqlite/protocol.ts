@@ -11,7 +11,7 @@ import type { NewOutboxRow } from '../../core/store/outbox/index.ts'
 import type { NewHistory, NewInstance } from '../../core/workflows/instance/index.ts'
 import type { ClaimedWork, ClaimResult, Commit, CommitResult, Guard, Write } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
-import { isOdd, isOneOfSeveral } from './commit/odd-work.ts'
+import { isOdd, isOneOfSeveral } from './commit/plain-jobs.ts'
 import type { CommitOutcome } from './executor.ts'
 
 export type Flat = unknown[]

@@ -1,8 +1,8 @@
 // A reading thread: a read-only connection, so that a long list never delays a commit. There are two, one for scans.
 
 import type { MessagePort } from 'node:worker_threads'
+import { answerAll } from './batched-lookups.ts'
 import { openForReading } from './connection.ts'
-import { answerAll } from './look-ups.ts'
 import { makeReads, type ReadName } from './reads.ts'
 import { serve, type ThreadData } from './thread.ts'
 

@@ -28,8 +28,6 @@ import type {
   StoreOverview,
   TenantReads,
 } from '../../ports/store.ts'
-import { makeReadAccess } from './access.ts'
-import { WORK_STATE_OF } from './codes.ts'
 import {
   EVENT_COLUMNS,
   EVENT_SUMMARY_COLUMNS,
@@ -45,6 +43,7 @@ import { toHistory, toInstance, toOrphan } from './instance-rows.ts'
 import { listLedger } from './ledger-list.ts'
 import { makeOutboxReads, type OutboxReads, toOutboxRow } from './outbox.ts'
 import { type List, makePager, type Where } from './pages.ts'
+import { makeReadAccess } from './read-connection.ts'
 import {
   type Row,
   toAttempt,
@@ -58,8 +57,9 @@ import {
   toWork,
 } from './rows.ts'
 import { makeRunReads, type RunReads, toRun } from './runs.ts'
-import { countAllOpen, groupLetters, readOverview } from './summaries.ts'
-import { fromStored, type Stored, toStored } from './text.ts'
+import { WORK_STATE_OF } from './state-codes.ts'
+import { countAllOpen, groupDeadLetters, readOverview } from './summaries.ts'
+import { fromStored, type Stored, toStored } from './text-values.ts'
 import { countOpen, inState, listWork } from './work-list.ts'
 
 type Query<Name extends keyof TenantReads> = Parameters<TenantReads[Name]>[0]
@@ -305,7 +305,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
       const isMore = last !== undefined && rows.length > items.length
       return { items, nextCursor: isMore ? encodeCursor(list, [0, last.key]) : null }
     },
-    deadLetterGroups: (tenant, query) => groupLetters(access, tenant, query.state),
+    deadLetterGroups: (tenant, query) => groupDeadLetters(access, tenant, query.state),
     overview: (tenant) => readOverview(access, tenant),
     tenants() {
       const text =

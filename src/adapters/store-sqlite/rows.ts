@@ -8,9 +8,9 @@ import type { Failure } from '../../core/failures/failure/index.ts'
 import type { Incarnation, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import type { Attempt, WorkRow } from '../../core/queue/work/index.ts'
 import type { LaneRow } from '../../ports/store.ts'
-import { LEDGER_STATE_OF, WORK_STATE_OF } from './codes.ts'
 import { fromStoredHeaders } from './headers.ts'
-import { fromStored, fromStoredHash, fromStoredOrNull, fromStoredTrace, type Stored } from './text.ts'
+import { LEDGER_STATE_OF, WORK_STATE_OF } from './state-codes.ts'
+import { fromStored, fromStoredHash, fromStoredOrNull, fromStoredTrace, type Stored } from './text-values.ts'
 
 /** A row as the driver gives it: columns by name. */
 export type Row = Readonly<Record<string, unknown>>

@@ -7,13 +7,13 @@ import type { Instant } from '../../core/foundation/time/index.ts'
 import { attemptsText } from '../../core/store/commit/index.ts'
 import { longestKeepMs, type PruneRequest, pruneRunsEnd } from '../../core/store/retention/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
-import type { ReadAccess } from './access.ts'
-import { RUN_CODE, RUN_STATE_OF } from './codes.ts'
 import type { List, Pager, Where } from './pages.ts'
 import { type Piece, walkClosed } from './prune/prune-others.ts'
+import type { ReadAccess } from './read-connection.ts'
 import type { Row } from './rows.ts'
 import type { Session } from './session.ts'
-import { fromStored, fromStoredOrNull, type Stored, toStored, toStoredOrNull } from './text.ts'
+import { RUN_CODE, RUN_STATE_OF } from './state-codes.ts'
+import { fromStored, fromStoredOrNull, type Stored, toStored, toStoredOrNull } from './text-values.ts'
 
 export function putRun(session: Session, now: Instant, tenant: number, row: NewRun): void {
   session.sql.putRun.run(

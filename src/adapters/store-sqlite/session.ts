@@ -51,7 +51,7 @@ export interface Session {
   /** What the current commit's guard has seen of its instance. */
   seenInstance: { readonly id: string; readonly seq: number } | null
   /** The event that the current commit appended last, and how many jobs it has. */
-  newEvent: { readonly id: string; readonly seq: number; jobs: number } | null
+  addedEvent: { readonly id: string; readonly seq: number; jobs: number } | null
   /** The job that the current commit settled or released last: its attempt is recorded right after. */
   changedWork: { readonly id: string; readonly seq: number } | null
   /** The transaction has changed something. */
@@ -78,7 +78,7 @@ export function makeSession(db: DatabaseSyncInstance, foldAt: number): Session {
     dedupSlot: null,
     ledgerSlot: null,
     seenInstance: null,
-    newEvent: null,
+    addedEvent: null,
     changedWork: null,
     isDirty: false,
     isStale: false,

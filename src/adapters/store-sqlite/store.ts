@@ -8,13 +8,13 @@ import { dirname, resolve } from 'node:path'
 import { makeGatherer, weighCommit } from '../../core/store/commit/index.ts'
 import type { Commit, Store } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
-import { type Ask, makeSystemReads, makeTenantReads } from './ask.ts'
+import { gatherLookUps } from './batched-lookups.ts'
 import { makeCheckpoints } from './checkpoints.ts'
 import type { CommitOutcome } from './executor.ts'
-import { gatherLookUps } from './look-ups.ts'
-import { refuseMoved } from './moved.ts'
+import { refuseMoved } from './moved-marker.ts'
 import type { Opening } from './opening.ts'
 import { decodeClaimed, decodeOutcomes, encodeCommits, type Flat } from './protocol.ts'
+import { type Ask, makeSystemReads, makeTenantReads } from './read-objects.ts'
 import { isScan } from './scans.ts'
 import { openThread, type Thread } from './thread.ts'
 
@@ -74,15 +74,15 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   }
   const writer = await openThread({ ...data, role: 'writer' })
   let failed: StoreError | null = null
-  let tellBroken: (reason: string) => void = () => {}
+  let reportBroken: (reason: string) => void = () => {}
   const broken = new Promise<string>((resolve) => {
-    tellBroken = resolve
+    reportBroken = resolve
   })
   /** After a failed flush nothing is written and nothing is answered from data that may not be on disk. */
   const stopAtFailedFlush = (error: unknown) => {
     if (failed !== null || !(error instanceof StoreError) || error.code !== 'sync_failed') return
     failed = error
-    tellBroken(error.message)
+    reportBroken(error.message)
   }
   const checkpoints = makeCheckpoints(
     writer,
@@ -145,7 +145,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     return opened
   }
   void writer.ended.then(() => {
-    if (closing === null) tellBroken('the thread that writes the store broke')
+    if (closing === null) reportBroken('the thread that writes the store broke')
   })
   const close = async () => {
     await gatherer.idle()

@@ -1,16 +1,16 @@
 // The overview and the groups of dead letters, from indexes and with bounded reads.
 
-import { groupByCause, type LikeLetters } from '../../core/failures/dead-letter/index.ts'
+import { groupByCause, type LikeDeadLetters } from '../../core/failures/dead-letter/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { StoreOverview, TenantReads } from '../../ports/store.ts'
-import { GROUPED_LETTERS_MAX, GROUPS_MAX, OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
-import type { ReadAccess } from './access.ts'
-import { fromStored, type Stored } from './text.ts'
+import { GROUPED_DEAD_LETTERS_MAX, GROUPS_MAX, OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
+import type { ReadAccess } from './read-connection.ts'
+import { fromStored, type Stored } from './text-values.ts'
 
 type Groups = Awaited<ReturnType<TenantReads['deadLetterGroups']>>
 
 /** The database counts dead letters with the same error; the rest is few enough to be read. */
-export function groupLetters(
+export function groupDeadLetters(
   { all, get, tenantNumber }: ReadAccess,
   tenant: TenantId,
   state: string,
@@ -22,25 +22,25 @@ export function groupLetters(
       ' WHERE tenant = ? AND state = ? ORDER BY id DESC LIMIT ?) GROUP BY class, reason, consumer, last_error',
     no,
     state,
-    GROUPED_LETTERS_MAX,
+    GROUPED_DEAD_LETTERS_MAX,
   )
   const groups = groupByCause(
     rows.map((row) => ({
-      class: row.class as LikeLetters['class'],
-      reason: row.reason as LikeLetters['reason'],
+      class: row.class as LikeDeadLetters['class'],
+      reason: row.reason as LikeDeadLetters['reason'],
       consumer: fromStored(row.consumer as Stored),
       lastError: fromStored(row.last_error as Stored),
       count: row.count as number,
       firstAt: row.first_at as number,
       latestAt: row.latest_at as number,
-      sampleId: row.sample_id as LikeLetters['sampleId'],
+      sampleId: row.sample_id as LikeDeadLetters['sampleId'],
     })),
   )
   const beyond = get(
     'SELECT 1 FROM dead_letter WHERE tenant = ? AND state = ? LIMIT 1 OFFSET ?',
     no,
     state,
-    GROUPED_LETTERS_MAX,
+    GROUPED_DEAD_LETTERS_MAX,
   )
   return {
     groups: groups.slice(0, GROUPS_MAX),

@@ -6,13 +6,13 @@ import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { SUBSCRIPTION_PREFIX, type WorkRow, type WorkState } from '../../core/queue/work/index.ts'
 import type { OpenCount, Page, TenantReads } from '../../ports/store.ts'
 import { SCAN_ROWS_MAX } from '../../ports/store.ts'
-import type { ReadAccess, Value } from './access.ts'
-import { WORK_CODE } from './codes.ts'
 import { WORK_COLUMNS } from './columns.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import type { Where } from './pages.ts'
+import type { ReadAccess, Value } from './read-connection.ts'
 import { toWork } from './rows.ts'
-import { fromStored, type Stored, toStored } from './text.ts'
+import { WORK_CODE } from './state-codes.ts'
+import { fromStored, type Stored, toStored } from './text-values.ts'
 
 export type WorkQuery = Parameters<TenantReads['workList']>[0]
 

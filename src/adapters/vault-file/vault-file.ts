@@ -44,25 +44,25 @@ export function makeFileVault(deps: {
   const values = makeCache<string | null>({ entriesMax: NAMES_MAX, ageMsMax: READ_EVERY_MS })
   const loading = new Map<string, Promise<string | null>>()
   /** What was logged already: once for as long as it lasts, not once a second. */
-  const told = new Map<string, string>()
+  const logged = new Map<string, string>()
 
   const load = async (inside: string, name: string): Promise<string | null> => {
     const keep = values.reading()
     let value: string | null = null
     try {
       value = await readSecretFile(inside, name, ownFiles)
-      told.delete(name)
+      logged.delete(name)
     } catch (error) {
-      tell(name, reasonOf(error))
+      logFailure(name, reasonOf(error))
     }
     keep(name, value, clock.monotonic())
     return value
   }
 
-  const tell = (name: string, reason: string) => {
-    if (told.get(name) === reason) return
-    if (told.size >= NAMES_MAX) told.clear()
-    told.set(name, reason)
+  const logFailure = (name: string, reason: string) => {
+    if (logged.get(name) === reason) return
+    if (logged.size >= NAMES_MAX) logged.clear()
+    logged.set(name, reason)
     log.warn('vault.file-refused', { name, reason })
   }
 

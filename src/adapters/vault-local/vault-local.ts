@@ -28,7 +28,7 @@ import type { Log } from '../../ports/log.ts'
 import type { Random } from '../../ports/random.ts'
 import type { PageRequest, Store, StoredRecord } from '../../ports/store.ts'
 import type { SecretRow, SecretValue, SecretVault } from '../../ports/vault.ts'
-import { type Binding, type Envelope, EnvelopeError, openValue, sealValue, wrapAnew } from './seal.ts'
+import { type Binding, type Envelope, EnvelopeError, openValue, sealValue, wrapAnew } from './envelope.ts'
 
 interface Version {
   readonly version: number

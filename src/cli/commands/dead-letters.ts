@@ -12,7 +12,7 @@ import { formerFilterOption, refuseReason } from '../reasons.ts'
 import { parseMoment } from '../since.ts'
 import { consumerText } from '../text.ts'
 
-interface LetterOptions extends ListOptions {
+interface DeadLetterOptions extends ListOptions {
   readonly state?: string
   readonly consumer?: string
   readonly class?: string
@@ -45,8 +45,8 @@ export function addDeadLetterCommands(program: Command, cli: Cli): void {
     .option('--from <when>', 'only those that died since: a time, or how long ago, such as 2h')
     .option('--to <when>', 'only those that died before')
     .addOption(limitOption())
-  handle<LetterOptions>(letters, cli, (session, options, id) =>
-    id === undefined ? listLetters(session, options) : showLetter(session, id),
+  handle<DeadLetterOptions>(letters, cli, (session, options, id) =>
+    id === undefined ? listDeadLetters(session, options) : showDeadLetter(session, id),
   )
   const groups = letters
     .command('groups')
@@ -99,7 +99,7 @@ export function addDeadLetterCommands(program: Command, cli: Cli): void {
 
 const given = (reason: string | undefined) => (reason === undefined ? {} : { reason })
 
-async function listLetters(session: Session, options: LetterOptions): Promise<void> {
+async function listDeadLetters(session: Session, options: DeadLetterOptions): Promise<void> {
   refuseReason(options)
   const { state, consumer } = options
   const moment = (text: string | undefined) =>
@@ -169,7 +169,7 @@ async function listGroups(session: Session, { state }: { state?: string }): Prom
   })
 }
 
-async function showLetter(session: Session, id: string): Promise<void> {
+async function showDeadLetter(session: Session, id: string): Promise<void> {
   const letter = await session.api.get<DeadLetterDetail>(`/v1/dead-letters/${encodeURIComponent(id)}`)
   session.show(letter, () => {
     const { out } = session

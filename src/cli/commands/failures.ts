@@ -129,7 +129,7 @@ async function listEscalations(session: Session, options: FailureOptions): Promi
 
 async function showEscalation(session: Session, id: string): Promise<void> {
   const escalation = await session.api.get<Escalation>(`/v1/escalations/${encodeURIComponent(id)}`)
-  session.show(escalation, () => tell(session, escalation))
+  session.show(escalation, () => printEscalation(session, escalation))
 }
 
 async function acknowledge(session: Session, id: string, note: string | undefined): Promise<void> {
@@ -140,7 +140,7 @@ async function acknowledge(session: Session, id: string, note: string | undefine
   })
 }
 
-function tell({ out }: Session, escalation: Escalation): void {
+function printEscalation({ out }: Session, escalation: Escalation): void {
   out.fields([
     ['id', escalation.id],
     ['state', out.state(escalation.state)],

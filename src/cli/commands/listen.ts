@@ -174,13 +174,13 @@ async function post(
   }
 }
 
-interface Kept {
+interface ShownEvent {
   readonly body: Uint8Array<ArrayBuffer>
   readonly headers: Readonly<Record<string, string>>
 }
 
 /** A node that went away comes back: an announced event is read then. */
-function makeReader(session: Session): (id: string) => Promise<Kept> {
+function makeReader(session: Session): (id: string) => Promise<ShownEvent> {
   const { api, out } = session
   let isToldAboutBody = false
   const readBody = async (event: EventDetail): Promise<Uint8Array<ArrayBuffer>> => {

@@ -35,7 +35,7 @@ async function run(session: Session, options: Options): Promise<number> {
     import('../../app/move-store.ts'),
   ])
   const progress = session.out.progress()
-  const onProgress = session.isJson ? () => {} : tell(progress)
+  const onProgress = session.isJson ? () => {} : progressPrinter(progress)
   const report = await openMove(file, url, {
     isAgain: options.again === true,
     isDryRun: options.dryRun === true,
@@ -80,7 +80,7 @@ function fileOf(session: Session, given: string | undefined): string {
 
 const WORDS: Readonly<Record<MoveProgress['step'], string>> = { copy: 'copying', compare: 'comparing' }
 
-function tell(progress: Progress): (now: MoveProgress) => void {
+function progressPrinter(progress: Progress): (now: MoveProgress) => void {
   let began = performance.now()
   let what = ''
   return ({ step, table, rows, rowsOfAll }) => {

@@ -12,7 +12,7 @@ import {
 import { exact, finite, normalise } from './arithmetic.ts'
 import { chargeText, chargeValue } from './frame.ts'
 import type { CallSite, FunctionEntry, FunctionTable } from './function-entry.ts'
-import { HELPERS } from './helpers.ts'
+import { HELPERS } from './hash-and-pattern-functions.ts'
 import { LIST_FUNCTIONS } from './list-functions.ts'
 import { TEXT_FUNCTIONS } from './text-functions.ts'
 import { isMissing, toText, typeError, typeOf } from './values.ts'

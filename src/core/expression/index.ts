@@ -23,7 +23,7 @@ export {
   readFormula,
 } from './formula.ts'
 export type { Scope } from './frame.ts'
-export { compilePattern, weighPatterns } from './helpers.ts'
+export { compilePattern, weighPatterns } from './hash-and-pattern-functions.ts'
 export { HMAC_KEY_BYTES, type Hmac, type Keyed, makeHmac, mayUseHmac, SHOWN_HMAC } from './hmac.ts'
 export { compilePath, looksLikePath, type Path, type PathStep } from './path.ts'
 export {

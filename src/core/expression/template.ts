@@ -7,7 +7,7 @@ import type { JsonValue } from '../foundation/json/index.ts'
 import { attempt, type Compiled, type CompileOptions, compileProgram, type Program } from './expression.ts'
 import { ExpressionError, Fault } from './expression-errors.ts'
 import { type Scope, STRING_MAX } from './frame.ts'
-import { encodeText } from './helpers.ts'
+import { encodeText } from './hash-and-pattern-functions.ts'
 import { readString } from './literal-values.ts'
 import { isMissing, toSentText, toText } from './values.ts'
 

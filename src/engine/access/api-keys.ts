@@ -60,7 +60,7 @@ export const REMEMBERED_MS = 5 * SECOND
 const KEYS_REMEMBERED_MAX = 10_000
 const COUNT_PAGE = 200
 
-interface Kept {
+interface StoredKey {
   version: number
   record: KeyRecord
   /** When this node last tried to record that the key was used. */
@@ -75,12 +75,12 @@ export function makeKeys(deps: {
   readonly limits?: TenantLimits
 }): Keys {
   const { store, clock, random, log, limits = TENANT_LIMITS } = deps
-  const cache = makeCache<Kept>({ entriesMax: KEYS_REMEMBERED_MAX, ageMsMax: REMEMBERED_MS })
+  const cache = makeCache<StoredKey>({ entriesMax: KEYS_REMEMBERED_MAX, ageMsMax: REMEMBERED_MS })
 
   /** Looking up a missing key again costs the store nothing. */
   const unknown = makeCache<true>({ entriesMax: KEYS_REMEMBERED_MAX, ageMsMax: REMEMBERED_MS })
 
-  const load = async (tenant: TenantId, id: string): Promise<Kept | null> => {
+  const load = async (tenant: TenantId, id: string): Promise<StoredKey | null> => {
     const place = `${tenant}/${id}`
     const known = cache.get(place, clock.monotonic())
     if (known !== undefined) return known
@@ -92,23 +92,23 @@ export function makeKeys(deps: {
       keepUnknown(place, true, clock.monotonic())
       return null
     }
-    const kept = { version: row.version, record: parse(row.body), notedAt: null }
-    keep(place, kept, clock.monotonic())
-    return kept
+    const stored = { version: row.version, record: parse(row.body), notedAt: null }
+    keep(place, stored, clock.monotonic())
+    return stored
   }
 
-  const good = async (tenant: TenantId, id: string): Promise<Kept | null> => {
-    const kept = await load(tenant, id)
-    return kept === null || isExpired(kept.record.expiresAt, clock.now()) ? null : kept
+  const good = async (tenant: TenantId, id: string): Promise<StoredKey | null> => {
+    const stored = await load(tenant, id)
+    return stored === null || isExpired(stored.record.expiresAt, clock.now()) ? null : stored
   }
 
-  const noteUse = (tenant: TenantId, id: string, kept: Kept) => {
+  const noteUse = (tenant: TenantId, id: string, stored: StoredKey) => {
     const now = clock.now()
-    const latest = Math.max(kept.record.lastUsedAt ?? 0, kept.notedAt ?? 0)
+    const latest = Math.max(stored.record.lastUsedAt ?? 0, stored.notedAt ?? 0)
     if (now - latest < MINUTE) return
-    kept.notedAt = now
-    const { version } = kept
-    const record: KeyRecord = { ...kept.record, lastUsedAt: now }
+    stored.notedAt = now
+    const { version } = stored
+    const record: KeyRecord = { ...stored.record, lastUsedAt: now }
     // Guarded: a key that is revoked meanwhile must not come back because it was used.
     const noted = store.commit({
       tenant,
@@ -117,9 +117,9 @@ export function makeKeys(deps: {
     })
     noted.then(
       ({ ok }) => {
-        if (!ok || kept.version !== version) return
-        kept.version = version + 1
-        kept.record = record
+        if (!ok || stored.version !== version) return
+        stored.version = version + 1
+        stored.record = record
       },
       (error) => {
         if (error instanceof StoreError && error.code === 'closed') return
@@ -189,24 +189,24 @@ export function makeKeys(deps: {
       log.info('access.key-revoked', { tenant, key: id, name: parse(row.body).name, by })
     },
     async check({ tenant, id, secret }) {
-      const kept = await load(tenant, id)
+      const stored = await load(tenant, id)
       // Compared also if there is nothing to compare with: the duration must not tell.
-      const isRight = matchesHash(secret, kept?.record.hash ?? NOBODY)
-      if (kept === null || !isRight || isExpired(kept.record.expiresAt, clock.now())) return null
-      noteUse(tenant, id, kept)
-      return show(id, kept.record, clock.now())
+      const isRight = matchesHash(secret, stored?.record.hash ?? NO_HASH)
+      if (stored === null || !isRight || isExpired(stored.record.expiresAt, clock.now())) return null
+      noteUse(tenant, id, stored)
+      return show(id, stored.record, clock.now())
     },
     async find(tenant, id) {
-      const kept = await good(tenant, id)
-      if (kept === null) return null
-      noteUse(tenant, id, kept)
-      return show(id, kept.record, clock.now())
+      const stored = await good(tenant, id)
+      if (stored === null) return null
+      noteUse(tenant, id, stored)
+      return show(id, stored.record, clock.now())
     },
   }
 }
 
 /** The form of a hash, of a secret that does not exist. */
-const NOBODY = hashSecret('')
+const NO_HASH = hashSecret('')
 
 function parse(body: string): KeyRecord {
   return JSON.parse(body) as KeyRecord

@@ -14,16 +14,16 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Guard, Store, Write } from '../../ports/store.ts'
 
-export interface KeptAnswer {
+export interface StoredResponse {
   readonly status: number
   readonly type: string | null
   readonly text: string
 }
 
 export type Begun =
-  | { readonly do: 'replay'; readonly answer: KeptAnswer }
+  | { readonly do: 'replay'; readonly answer: StoredResponse }
   /** Call `finish` exactly once: with the response to store, or null to delete the key. */
-  | { readonly do: 'run'; finish(answer: KeptAnswer | null): Promise<void> }
+  | { readonly do: 'run'; finish(answer: StoredResponse | null): Promise<void> }
 
 export interface Idempotency {
   /** `request` represents method, path and body. Throws `idempotency_mismatch` and `idempotency_running`. */
@@ -39,7 +39,7 @@ interface Body {
   /** The node and incarnation that runs it. */
   readonly life: string
   /** null while it runs; 'large' if it was too large to be stored. */
-  readonly answer: KeptAnswer | 'large' | null
+  readonly answer: StoredResponse | 'large' | null
 }
 
 interface Reserved {
@@ -94,7 +94,12 @@ export function makeIdempotency(deps: {
   const isUnderWay = (slot: string, body: Body): boolean =>
     body.life === life ? running.has(slot) : Math.abs(clock.now() - body.at) < ABANDONED_AFTER_MS
 
-  const finish = async (tenant: TenantId, name: string, reserved: Reserved, answer: KeptAnswer | null) => {
+  const finish = async (
+    tenant: TenantId,
+    name: string,
+    reserved: Reserved,
+    answer: StoredResponse | null,
+  ) => {
     const { version, body } = reserved
     const kept = answer !== null && answer.text.length > ANSWER_LENGTH_MAX ? 'large' : answer
     const write: Write =

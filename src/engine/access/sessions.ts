@@ -109,7 +109,7 @@ export function makeGrants(deps: {
       const record = await load(token)
       const isRight = matchesHash(
         token.secret,
-        record?.hash ?? NOBODY,
+        record?.hash ?? NO_HASH,
         record === null ? '' : boundOf(record.credential),
       )
       if (record === null || !isRight || isExpired(record.expiresAt, clock.now())) return null
@@ -158,7 +158,7 @@ export function makeGrants(deps: {
   }
 }
 
-const NOBODY = hashSecret('')
+const NO_HASH = hashSecret('')
 
 /** Links and sessions are records of one kind. */
 function rowOf(kind: TokenKind, id: string): string {

@@ -64,7 +64,7 @@ export function makeCommits(deps: {
     if (error instanceof StoreError && error.applied === 'indeterminate') deps.onLost()
   }
   /** The commit is durable: a failing watcher must not make it look failed. */
-  const tellApplied: typeof deps.onApplied = (commit, result, about) => {
+  const notifyApplied: typeof deps.onApplied = (commit, result, about) => {
     try {
       deps.onApplied(commit, result, about)
     } catch (error) {
@@ -74,7 +74,7 @@ export function makeCommits(deps: {
   const attempt = (commit: Commit, about: About | null): Promise<CommitResult> =>
     store.commit(commit).then(
       (result) => {
-        if (result.ok) tellApplied(commit, result, about)
+        if (result.ok) notifyApplied(commit, result, about)
         return result
       },
       (error) => {
@@ -120,7 +120,7 @@ export function makeCommits(deps: {
       const of = about ?? null
       return store.commit(commit).then(
         (result) => {
-          if (result.ok) tellApplied(commit, result, of)
+          if (result.ok) notifyApplied(commit, result, of)
           return heard(result)
         },
         (error) => {

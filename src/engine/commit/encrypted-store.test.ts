@@ -2,42 +2,42 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { makeLocalEncryption } from '../../adapters/encryption-local/index.ts'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
 import { makeSystemRandom } from '../../adapters/random-system/index.ts'
-import { makeLocalSeal } from '../../adapters/seal-local/index.ts'
 import { makeMemoryHarness } from '../../adapters/store-memory/harness.fixture.ts'
 import { openSqliteStore } from '../../adapters/store-sqlite/index.ts'
 import type { NewEvent, StoredEvent } from '../../core/events/event/index.ts'
-import { isSealed } from '../../core/events/sensitive/index.ts'
+import { isEncrypted } from '../../core/events/sensitive/index.ts'
 import { makeMasterKeys, mayHoldLiteral } from '../../core/secrets/index.ts'
 import { storeConformance } from '../../ports/store.conformance.ts'
 import type { Store } from '../../ports/store.ts'
 import { type Kit, openKit, TENANT } from '../../ports/store-conformance/kit.conformance.ts'
-import { makeSealStore, rewrapRecords } from './encrypted-store.ts'
+import { makeEncryptedStore, rewrapRecords } from './encrypted-store.ts'
 
 const random = makeSystemRandom()
-const makeSeal = (fill: number, ...old: number[]) =>
-  makeLocalSeal({
+const makeEncryption = (fill: number, ...old: number[]) =>
+  makeLocalEncryption({
     keys: makeMasterKeys(
       new Uint8Array(32).fill(fill),
       old.map((one) => new Uint8Array(32).fill(one)),
     ),
     random,
   })
-const seal = makeSeal(1)
+const encryption = makeEncryption(1)
 const log = makeMemoryLog()
 
 /** Marks every event as sensitive when it is written. The suite knows no paths, so they are removed when it reads. */
 function makeAllSensitive(store: Store): Store {
-  const sealed = makeSealStore(store, { seal, log })
+  const encrypted = makeEncryptedStore(store, { encryption, log })
   const plain = (event: StoredEvent): StoredEvent => {
     expect(event.sensitive).toEqual(['payload.id', 'header.content-type'])
     return { ...event, sensitive: [] }
   }
   return {
-    ...sealed,
+    ...encrypted,
     commit: (commit) =>
-      sealed.commit({
+      encrypted.commit({
         ...commit,
         writes: commit.writes.map((write) =>
           write.w === 'event.append'
@@ -46,11 +46,11 @@ function makeAllSensitive(store: Store): Store {
         ),
       }),
     async claim(request) {
-      const result = await sealed.claim(request)
+      const result = await encrypted.claim(request)
       return { ...result, items: result.items.map(({ work, event }) => ({ work, event: plain(event) })) }
     },
     forTenant(tenant) {
-      const reads = sealed.forTenant(tenant)
+      const reads = encrypted.forTenant(tenant)
       return {
         ...reads,
         async event(id) {
@@ -60,7 +60,7 @@ function makeAllSensitive(store: Store): Store {
       }
     },
     system(reason) {
-      const reads = sealed.system(reason)
+      const reads = encrypted.system(reason)
       return {
         ...reads,
         async outbox(limit, after) {
@@ -107,11 +107,11 @@ describe('an encrypting store', () => {
 
   test('[SE8] encrypts payload, body and sensitive headers, and returns them byte for byte', async () => {
     const kit = await open()
-    const store = makeSealStore(kit.store, { seal, log })
+    const store = makeEncryptedStore(kit.store, { encryption, log })
     const event = kit.event({ ...SENSITIVE, sensitive: ['payload.user.email', 'header.X-User'] })
     await append(store, event)
     const kept = await kit.store.forTenant(TENANT).event(event.id)
-    expect([kept?.data, kept?.raw, kept?.headers].map((text) => isSealed(text ?? ''))).toEqual([
+    expect([kept?.data, kept?.raw, kept?.headers].map((text) => isEncrypted(text ?? ''))).toEqual([
       true,
       true,
       true,
@@ -124,7 +124,7 @@ describe('an encrypting store', () => {
 
   test('[SE50] encrypts definitions with a credential in clear text under their keys, and leaves others as they are', async () => {
     const kit = await open()
-    const store = makeSealStore(kit.store, { seal, log })
+    const store = makeEncryptedStore(kit.store, { encryption, log })
     const body = '{"kind":"Route","do":{"headers":{"authorization":"Bearer abc123"}}}'
     const text = JSON.stringify({ path: 'a.yaml', text: 'headers: { x-api-key: abc123 }' })
     const plain = '{"kind":"Route","do":{"headers":{"accept":"text/plain"}}}'
@@ -153,7 +153,7 @@ describe('an encrypting store', () => {
     expect((await behind.record('definition', 'sha256:2'))?.body).toBe(plain)
     const page = await reads.records({ kind: 'subscription', limit: 10, cursor: null })
     expect(page.items.map((one) => one.body)).toEqual([body])
-    const other = makeSealStore(kit.store, { seal: makeSeal(9), log })
+    const other = makeEncryptedStore(kit.store, { encryption: makeEncryption(9), log })
     await expect(other.forTenant(TENANT).record('definition', 'sha256:1')).rejects.toThrow('cannot be read')
   })
 
@@ -162,7 +162,7 @@ describe('an encrypting store', () => {
     const text = JSON.stringify({ path: 'a.yaml', text: 'headers: { "author\\x69zation": Bearer abc123 }' })
     expect(mayHoldLiteral(text)).toBe(false)
     const body = '{"headers":{"authorization":"Bearer abc123"}}'
-    await makeSealStore(kit.store, { seal, log }).commit({
+    await makeEncryptedStore(kit.store, { encryption, log }).commit({
       tenant: TENANT,
       guards: [],
       writes: [
@@ -172,7 +172,7 @@ describe('an encrypting store', () => {
       ],
     })
     const behind = kit.store.forTenant(TENANT)
-    expect(isSealed((await behind.record('authored', 'sha256:1'))?.body ?? '')).toBe(true)
+    expect(isEncrypted((await behind.record('authored', 'sha256:1'))?.body ?? '')).toBe(true)
     expect((await behind.record('authored', 'sha256:2'))?.body).toBe(text)
   })
 
@@ -182,30 +182,30 @@ describe('an encrypting store', () => {
     const kinds = ['definition', 'authored', 'subscription'] as const
     const put = (kind: (typeof kinds)[number], key: string) =>
       ({ w: 'record.put', kind, key, version: 7, body }) as const
-    await makeSealStore(kit.store, { seal, log }).commit({
+    await makeEncryptedStore(kit.store, { encryption, log }).commit({
       tenant: TENANT,
       guards: [],
       writes: kinds.map((kind) => put(kind, 'one')),
     })
-    await makeSealStore(kit.store, { seal: makeSeal(9), log }).commit({
+    await makeEncryptedStore(kit.store, { encryption: makeEncryption(9), log }).commit({
       tenant: TENANT,
       guards: [],
       writes: [put('definition', 'lost')],
     })
     const keyId = makeMasterKeys(new Uint8Array(32).fill(2), []).current.id
-    const rewrap = () => rewrapRecords(kit.store, { seal: makeSeal(2, 1), log, keyId }, [TENANT])
+    const rewrap = () => rewrapRecords(kit.store, { encryption: makeEncryption(2, 1), log, keyId }, [TENANT])
     const unreadable = [{ tenant: TENANT, name: 'definition/lost' }]
     expect(await rewrap()).toEqual({ rewrapped: 3, unreadable })
     expect(await rewrap()).toEqual({ rewrapped: 0, unreadable })
 
-    const after = makeSealStore(kit.store, { seal: makeSeal(2), log }).forTenant(TENANT)
+    const after = makeEncryptedStore(kit.store, { encryption: makeEncryption(2), log }).forTenant(TENANT)
     for (const kind of kinds) {
       expect(await after.record(kind, 'one')).toEqual({ version: 7, body })
       expect((await kit.store.forTenant(TENANT).record(kind, 'one'))?.body).not.toContain('abc123')
     }
     // In a list, a record that cannot be decrypted does not affect the others.
     const { items } = await after.records({ kind: 'definition', limit: 10, cursor: null })
-    expect(items.map((one) => [one.key, isSealed(one.body)])).toEqual([
+    expect(items.map((one) => [one.key, isEncrypted(one.body)])).toEqual([
       ['lost', true],
       ['one', false],
     ])
@@ -213,7 +213,7 @@ describe('an encrypting store', () => {
 
   test('[SE8] leaves other events and other headers as they are', async () => {
     const kit = await open()
-    const store = makeSealStore(kit.store, { seal, log })
+    const store = makeEncryptedStore(kit.store, { encryption, log })
     // A body that a sender made to look encrypted is an ordinary body.
     const usual = kit.event({ ...SENSITIVE, raw: 'mrs1.ab12.W10.AAAA' })
     const partly = kit.event({ ...SENSITIVE, raw: null, sensitive: ['payload'] })
@@ -230,8 +230,8 @@ describe('an encrypting store', () => {
   test('[SE7] data encrypted with an earlier master key can still be decrypted', async () => {
     const kit = await open()
     const event = kit.event({ ...SENSITIVE, sensitive: ['payload'] })
-    await append(makeSealStore(kit.store, { seal, log }), event)
-    const later = makeSealStore(kit.store, { seal: makeSeal(2, 1), log })
+    await append(makeEncryptedStore(kit.store, { encryption, log }), event)
+    const later = makeEncryptedStore(kit.store, { encryption: makeEncryption(2, 1), log })
     expect(await later.forTenant(TENANT).event(event.id)).toMatchObject(event)
   })
 
@@ -239,8 +239,8 @@ describe('an encrypting store', () => {
     const kit = await open()
     const owner = await kit.join()
     const lost = await kit.add({ event: { data: 'mrs1.ab12.W10.AAAA' } })
-    const store = makeSealStore(kit.store, { seal: makeSeal(3), log })
-    const before = makeSealStore(kit.store, { seal, log })
+    const store = makeEncryptedStore(kit.store, { encryption: makeEncryption(3), log })
+    const before = makeEncryptedStore(kit.store, { encryption, log })
     const foreign = kit.event({ ...SENSITIVE, sensitive: ['payload', 'header'], matched: 1 })
     const work = kit.work(foreign.id)
     await before.commit({
@@ -263,7 +263,7 @@ describe('an encrypting store', () => {
     expect(byId.get(whole.event.id)?.data).toBe(whole.event.data)
     for (const id of [lost.event.id, foreign.id]) {
       const event = byId.get(id)
-      expect(isSealed(event?.data ?? '')).toBe(true)
+      expect(isEncrypted(event?.data ?? '')).toBe(true)
       expect(event).toMatchObject({ headers: '{}', raw: null, sensitive: ['payload', 'header'] })
     }
     expect((await store.system('verification').dump()).events).toHaveLength(3)
@@ -276,7 +276,7 @@ describe('an encrypting store', () => {
     try {
       const file = join(folder, 'sealed.db')
       const kit = await open()
-      const store = makeSealStore(await openSqliteStore({ file }), { seal, log })
+      const store = makeEncryptedStore(await openSqliteStore({ file }), { encryption, log })
       const sensitive = kit.event({ ...SENSITIVE, sensitive: ['payload.user.email', 'header.x-user'] })
       await append(store, sensitive)
       await append(store, kit.event({ data: '{"plain":"in-clear-4711"}' }))

@@ -14,12 +14,12 @@
 // be decrypted is returned encrypted and never throws: it must not stop a claim or a list of others.
 
 import type { NewEvent, StoredEvent } from '../../core/events/event/index.ts'
-import { compileSensitive, isSealed, splitSealed } from '../../core/events/sensitive/index.ts'
+import { compileSensitive, isEncrypted, splitEncrypted } from '../../core/events/sensitive/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { mayHoldLiteral } from '../../core/secrets/index.ts'
+import { type Encryption, type EncryptionContext, EncryptionError } from '../../ports/encryption.ts'
 import type { Log } from '../../ports/log.ts'
-import { type Seal, SealError, type SealPlace } from '../../ports/seal.ts'
 import type {
   Commit,
   Guard,
@@ -35,22 +35,22 @@ import type {
 const EVERYTHING: readonly string[] = ['payload', 'header']
 const TOLD_MAX = 1_000
 
-export interface SealStoreDeps {
-  readonly seal: Seal
+export interface EncryptedStoreDeps {
+  readonly encryption: Encryption
   readonly log: Pick<Log, 'error'>
 }
 
-export function makeSealStore<Behind extends Store>(store: Behind, deps: SealStoreDeps): Behind {
-  const { seal } = deps
-  const tell = makeTell(deps.log)
+export function makeEncryptedStore<Behind extends Store>(store: Behind, deps: EncryptedStoreDeps): Behind {
+  const { encryption } = deps
+  const logUnreadable = makeUnreadableLog(deps.log)
 
   const open = (event: StoredEvent): StoredEvent => {
-    if (!isSealed(event.data)) return event
+    if (!isEncrypted(event.data)) return event
     try {
-      return openEvent(seal, event)
+      return openEvent(encryption, event)
     } catch (error) {
-      if (!(error instanceof SealError)) throw error
-      tell(event, error)
+      if (!(error instanceof EncryptionError)) throw error
+      logUnreadable(event, error)
       return { ...event, raw: null, headers: '{}', sensitive: EVERYTHING }
     }
   }
@@ -66,22 +66,22 @@ export function makeSealStore<Behind extends Store>(store: Behind, deps: SealSto
       },
       async record(kind, key) {
         const record = await reads.record(kind, key)
-        return record === null ? null : openRecord(seal, tenant, kind, key, record)
+        return record === null ? null : openRecord(encryption, tenant, kind, key, record)
       },
       async records(query) {
         const page = await reads.records(query)
         if (!WRITTEN.has(query.kind)) return page
-        return { ...page, items: page.items.map((one) => openListed(seal, tenant, query.kind, one)) }
+        return { ...page, items: page.items.map((one) => openListed(encryption, tenant, query.kind, one)) }
       },
     }
   }
 
   return {
     ...store,
-    commit: (commit: Commit) => store.commit(sealCommit(seal, commit)),
+    commit: (commit: Commit) => store.commit(encryptCommit(encryption, commit)),
     async claim(request: Parameters<Store['claim']>[0]) {
       const result = await store.claim(request)
-      if (!result.items.some(({ event }) => isSealed(event.data))) return result
+      if (!result.items.some(({ event }) => isEncrypted(event.data))) return result
       return { ...result, items: result.items.map(({ work, event }) => ({ work, event: open(event) })) }
     },
     forTenant,
@@ -96,7 +96,7 @@ export function makeSealStore<Behind extends Store>(store: Behind, deps: SealSto
         async dump() {
           const dump = await reads.dump()
           const records = dump.records.map((one) =>
-            WRITTEN.has(one.kind) ? openListed(seal, one.tenant, one.kind, one) : one,
+            WRITTEN.has(one.kind) ? openListed(encryption, one.tenant, one.kind, one) : one,
           )
           return { ...dump, records, events: openAll(dump.events) }
         },
@@ -105,20 +105,23 @@ export function makeSealStore<Behind extends Store>(store: Behind, deps: SealSto
   }
 }
 
-function sealCommit(seal: Seal, commit: Commit): Commit {
+function encryptCommit(encryption: Encryption, commit: Commit): Commit {
   const { tenant, writes } = commit
-  const literals = new Set(writes.filter(mustBeSealed))
+  const literals = new Set(writes.filter(mustBeEncrypted))
   if (literals.size === 0 && !writes.some(isSensitive)) return commit
   const definitions = new Set([...literals].flatMap(({ kind, key }) => (kind === 'definition' ? [key] : [])))
   return {
     ...commit,
     writes: writes.map((write) => {
-      if (isSensitive(write)) return { ...write, event: sealEvent(seal, tenant, write.event) }
+      if (isSensitive(write)) return { ...write, event: encryptEvent(encryption, tenant, write.event) }
       if (write.w !== 'record.put') return write
       // The authored text has the same content as its definition, in whatever notation.
       const isText = write.kind === 'authored' && definitions.has(write.key)
       if (!isText && !literals.has(write)) return write
-      return { ...write, body: seal.seal(recordPlace(tenant, write.kind, write.key), write.body, []) }
+      return {
+        ...write,
+        body: encryption.encrypt(recordPlace(tenant, write.kind, write.key), write.body, []),
+      }
     }),
   }
 }
@@ -131,27 +134,27 @@ const WRITTEN: ReadonlySet<RecordKind> = new Set(['definition', 'authored', 'sub
 /** Kinds whose records are a secret as a whole. */
 const SECRET: ReadonlySet<RecordKind> = new Set(['hmac'])
 
-function mustBeSealed(write: Write): write is RecordPut {
+function mustBeEncrypted(write: Write): write is RecordPut {
   if (write.w !== 'record.put') return false
   return SECRET.has(write.kind) || (WRITTEN.has(write.kind) && mayHoldLiteral(write.body))
 }
 
-function recordPlace(tenant: TenantId, kind: RecordKind, key: string): SealPlace {
+function recordPlace(tenant: TenantId, kind: RecordKind, key: string): EncryptionContext {
   return { tenant, row: `${kind}/${key}`, part: 'record' }
 }
 
 function openRecord<Row extends { readonly body: string }>(
-  seal: Seal,
+  encryption: Encryption,
   tenant: TenantId,
   kind: RecordKind,
   key: string,
   record: Row,
 ): Row {
-  if (!SECRET.has(kind) && (!WRITTEN.has(kind) || !isSealed(record.body))) return record
+  if (!SECRET.has(kind) && (!WRITTEN.has(kind) || !isEncrypted(record.body))) return record
   try {
-    return { ...record, body: seal.open(recordPlace(tenant, kind, key), record.body).text }
+    return { ...record, body: encryption.open(recordPlace(tenant, kind, key), record.body).text }
   } catch (error) {
-    if (!(error instanceof SealError)) throw error
+    if (!(error instanceof EncryptionError)) throw error
     const detail = `the ${kind} ${key} is encrypted and cannot be read: ${error.message}`
     throw new AppError('secret_unreadable', detail, { cause: error })
   }
@@ -159,13 +162,13 @@ function openRecord<Row extends { readonly body: string }>(
 
 /** A record that cannot be decrypted does not affect the others. */
 function openListed<Row extends { readonly key: string; readonly body: string }>(
-  seal: Seal,
+  encryption: Encryption,
   tenant: TenantId,
   kind: RecordKind,
   record: Row,
 ): Row {
   try {
-    return openRecord(seal, tenant, kind, record.key, record)
+    return openRecord(encryption, tenant, kind, record.key, record)
   } catch (error) {
     if (isUnreadable(error)) return record
     throw error
@@ -185,28 +188,28 @@ const PAGE = 100
  */
 export async function rewrapRecords(
   behind: Pick<Store, 'commit' | 'forTenant'>,
-  deps: SealStoreDeps & { readonly keyId: string },
+  deps: EncryptedStoreDeps & { readonly keyId: string },
   tenants: readonly TenantId[],
 ): Promise<{
   readonly rewrapped: number
   readonly unreadable: readonly { readonly tenant: TenantId; readonly name: string }[]
 }> {
-  const { seal, keyId, log } = deps
+  const { encryption, keyId, log } = deps
   let rewrapped = 0
   const unreadable: { tenant: TenantId; name: string }[] = []
   const rewrap = async (tenant: TenantId, kind: RecordKind, { key, version, body }: StoredRecord) => {
-    if (!isSealed(body) || splitSealed(body)?.keyId === keyId) return
+    if (!isEncrypted(body) || splitEncrypted(body)?.keyId === keyId) return
     const place = recordPlace(tenant, kind, key)
     try {
       const write: Write = {
         ...{ w: 'record.put', kind, key, version },
-        body: seal.seal(place, seal.open(place, body).text, []),
+        body: encryption.encrypt(place, encryption.open(place, body).text, []),
       }
       const guards: Guard[] = [{ g: 'version', of: kind, key, version }]
       // Refused: the record was changed meanwhile, and encrypted with the current key.
       if ((await behind.commit({ tenant, guards, writes: [write] })).ok) rewrapped += 1
     } catch (error) {
-      if (!(error instanceof SealError)) throw error
+      if (!(error instanceof EncryptionError)) throw error
       const { reason, message } = error
       unreadable.push({ tenant, name: place.row })
       log.error('seal.unreadable', { tenant, record: place.row, reason, message })
@@ -230,10 +233,10 @@ function isSensitive(write: Write): write is Extract<Write, { w: 'event.append' 
 }
 
 /** An event belongs to the tenant of the commit, whatever the event says. */
-function sealEvent(seal: Seal, tenant: TenantId, event: NewEvent): NewEvent {
+function encryptEvent(encryption: Encryption, tenant: TenantId, event: NewEvent): NewEvent {
   const { id, sensitive, data, raw, headers } = event
-  const close = (part: SealPlace['part'], text: string) =>
-    seal.seal({ tenant, row: id, part }, text, sensitive)
+  const close = (part: EncryptionContext['part'], text: string) =>
+    encryption.encrypt({ tenant, row: id, part }, text, sensitive)
   return {
     ...event,
     data: close('data', data),
@@ -243,29 +246,31 @@ function sealEvent(seal: Seal, tenant: TenantId, event: NewEvent): NewEvent {
   }
 }
 
-function openEvent(seal: Seal, event: StoredEvent): StoredEvent {
+function openEvent(encryption: Encryption, event: StoredEvent): StoredEvent {
   const { data, raw, headers } = event
-  const open = (part: SealPlace['part'], text: string) =>
-    seal.open({ tenant: event.tenant, row: event.id, part }, text)
+  const open = (part: EncryptionContext['part'], text: string) =>
+    encryption.open({ tenant: event.tenant, row: event.id, part }, text)
   const opened = open('data', data)
   return {
     ...event,
     data: opened.text,
     // Encrypted together with the payload or not at all: a text that a sender made to look encrypted was not.
     raw: raw === null ? null : open('raw', raw).text,
-    headers: isSealed(headers) ? open('headers', headers).text : headers,
+    headers: isEncrypted(headers) ? open('headers', headers).text : headers,
     sensitive: opened.paths,
   }
 }
 
 /** A missing key is logged once, not for each of the thousand events that it encrypted. */
-function makeTell(log: SealStoreDeps['log']): (event: StoredEvent, error: SealError) => void {
-  const told = new Set<string>()
+function makeUnreadableLog(
+  log: EncryptedStoreDeps['log'],
+): (event: StoredEvent, error: EncryptionError) => void {
+  const logged = new Set<string>()
   return ({ tenant, id, data }, { reason, message }) => {
-    const about = reason === 'unknown-key' ? `${tenant} ${splitSealed(data)?.keyId}` : id
-    if (told.has(about)) return
-    if (told.size >= TOLD_MAX) told.clear()
-    told.add(about)
+    const about = reason === 'unknown-key' ? `${tenant} ${splitEncrypted(data)?.keyId}` : id
+    if (logged.has(about)) return
+    if (logged.size >= TOLD_MAX) logged.clear()
+    logged.add(about)
     log.error('seal.unreadable', { tenant, event: id, reason, message })
   }
 }

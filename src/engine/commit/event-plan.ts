@@ -8,7 +8,7 @@ import type { NewWork } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Write } from '../../ports/store.ts'
 
-export interface Birth {
+export interface PlannedJob {
   readonly work: NewWork
   /** null: the job belongs to no definition, such as an instance that waits for its lock. */
   readonly route: Route | null
@@ -30,12 +30,12 @@ export interface EventPlan {
   /** How many runnable jobs it adds. */
   readonly adds: number
   /** Jobs requested to be leased on insert; their slots are taken until the unit of work ends. */
-  readonly births: readonly Birth[]
+  readonly leasedOnInsert: readonly PlannedJob[]
   readonly owner: Incarnation | null
   /** The event could not be processed: its job is dead, and this is the dead letter. */
   readonly letter: NewDeadLetter | null
   /** Jobs of disabled routes. */
-  readonly disabled: readonly Birth[]
+  readonly disabled: readonly PlannedJob[]
   /** Jobs of triggers that may start an instance in the same commit: not among the writes yet. Omitted: there are none. */
   readonly begins?: readonly Beginning[]
   /** Plans of the events that announce it, settled together with it; omitted: there are none. */

@@ -2,12 +2,12 @@
 // and knows the store's clock and tenants.
 
 export { type About, type Commits, type FirmResult, makeCommits } from './commits.ts'
-export { isUnreadable, makeSealStore, rewrapRecords } from './encrypted-store.ts'
-export type { Beginning, Birth, Draft, EventPlan, PlanEvent, PlanGroup, Planned } from './event-plan.ts'
+export { isUnreadable, makeEncryptedStore, rewrapRecords } from './encrypted-store.ts'
+export type { Beginning, Draft, EventPlan, PlanEvent, PlanGroup, Planned, PlannedJob } from './event-plan.ts'
 export { makeStoreTime, type StoreTime } from './store-time.ts'
 export { tenantsInStore, tenantsWithKnownTimes } from './tenants-in-store.ts'
 export {
-  type Births,
+  type LeasedOnInsert,
   makeUnitOfWork,
   orConflict,
   orFail,

@@ -16,7 +16,7 @@ function makeWorld(commit: () => Promise<CommitResult>, settle: () => void = () 
   const unitOfWork = makeUnitOfWork({
     log,
     commits: { once: commit, firmly: commit },
-    births: {
+    leasedOnInsert: {
       settle(_planned, isStored, result) {
         ended.push({ isStored, result })
         settle()

@@ -37,7 +37,7 @@ export interface UnitOfWork {
 }
 
 /** Starts the jobs of a plan that were leased on insert, or releases their slots. */
-export interface Births {
+export interface LeasedOnInsert {
   /**
    * `isStored`: the commit was applied, by this attempt or by one whose response was lost. `result` null:
    * there is no response.
@@ -50,15 +50,15 @@ export const RACES_MAX = 20
 
 export function makeUnitOfWork(deps: {
   readonly commits: Pick<Commits, 'once' | 'firmly'>
-  readonly births: Births
+  readonly leasedOnInsert: LeasedOnInsert
   readonly log: Pick<Log, 'error'>
 }): UnitOfWork {
-  const { commits, births, log } = deps
+  const { commits, leasedOnInsert, log } = deps
 
   const end = (plans: readonly Planned[], isStored: boolean, result: CommitResult | null): void => {
     for (const plan of plans) {
       try {
-        births.settle(plan, isStored, result)
+        leasedOnInsert.settle(plan, isStored, result)
       } catch (error) {
         // The result of the commit is certain: an error here must neither change it nor leave the other plans unended.
         log.error('commit.watcher-failed', { error: messageOf(error) })

@@ -9,35 +9,35 @@ import type { StoreTime } from '../commit/index.ts'
 import type { Account, Lookups } from '../definitions/index.ts'
 import type { Buckets, Entrance, Where } from '../flow-control/index.ts'
 import { SHORT_WAIT_MS } from '../settlement/index.ts'
-import type { Book } from './connection-state-cache.ts'
+import type { ConnectionStateCache } from './connection-state-cache.ts'
 import type { Credentials } from './connection-types.ts'
 
 export function makeEntrance(deps: {
   readonly time: StoreTime
   readonly lookups: Lookups
-  readonly book: Book
+  readonly stateCache: ConnectionStateCache
   readonly buckets: Buckets
   readonly credentials: Pick<Credentials, 'gate'>
 }): Entrance {
-  const { time, lookups, book, buckets, credentials } = deps
+  const { time, lookups, stateCache, buckets, credentials } = deps
   const inside = new Map<string, { tenant: TenantId; account: Account; names: readonly string[] }>()
 
   /** Beside the state cache: the limits of the credential and the buckets. `max` is 0 exactly if `closed` is set. */
   const roomOf = (tenant: TenantId, { connection, buckets: names }: Where) => {
     const found = lookups.find(tenant, connection)
-    if (!found.ok) return { max: Number.POSITIVE_INFINITY, closed: null, account: null, mustDraw: false }
+    if (!found.ok) return { max: Number.POSITIVE_INFINITY, closed: null, account: null, mustAcquire: false }
     const { account } = found
     const rotating = account.credential === null ? null : credentials.gate(tenant, account.credential.name)
-    if (rotating !== null) return { max: 0, closed: rotating, account, mustDraw: false }
-    const { max, opensAt, mustDraw = false } = buckets.room(tenant, account, names)
-    if (max > 0) return { max, closed: null, account, mustDraw: false }
+    if (rotating !== null) return { max: 0, closed: rotating, account, mustAcquire: false }
+    const { max, opensAt, mustAcquire = false } = buckets.room(tenant, account, names)
+    if (max > 0) return { max, closed: null, account, mustAcquire: false }
     const why = `the rate of the connection ${connection} is used up`
-    return { max, closed: { is: 'closed' as const, untilAt: opensAt, why }, account, mustDraw }
+    return { max, closed: { is: 'closed' as const, untilAt: opensAt, why }, account, mustAcquire }
   }
 
   const prepare: Entrance['prepare'] = (tenant, where) => {
-    const { account, mustDraw } = roomOf(tenant, where)
-    return mustDraw && account !== null ? buckets.draw(tenant, account, where.buckets) : null
+    const { account, mustAcquire } = roomOf(tenant, where)
+    return mustAcquire && account !== null ? buckets.acquire(tenant, account, where.buckets) : null
   }
 
   const leave: Entrance['leave'] = (hold) => {
@@ -49,10 +49,10 @@ export function makeEntrance(deps: {
 
   return {
     gate(tenant, connection, names = []) {
-      const gate = book.gate(tenant, connection)
+      const gate = stateCache.gate(tenant, connection)
       if (gate.is === 'refused' || gate.is === 'closed') return gate
-      const { closed, mustDraw } = roomOf(tenant, { connection, buckets: names })
-      if (closed !== null && !mustDraw) return closed
+      const { closed, mustAcquire } = roomOf(tenant, { connection, buckets: names })
+      if (closed !== null && !mustAcquire) return closed
       if (gate.is !== 'tryable') return { is: 'open' }
       return {
         is: 'closed',
@@ -61,44 +61,45 @@ export function makeEntrance(deps: {
       }
     },
     offer(tenant, where) {
-      const gate = book.gate(tenant, where.connection)
+      const gate = stateCache.gate(tenant, where.connection)
       if (gate.is === 'refused') return { is: 'open', max: Number.POSITIVE_INFINITY }
       if (gate.is === 'closed') return { is: 'closed', untilAt: gate.untilAt }
-      const { max, closed, mustDraw } = roomOf(tenant, where)
-      if (closed !== null && !mustDraw) return { is: 'closed', untilAt: closed.untilAt }
-      if (mustDraw || gate.is === 'tryable') return { is: 'ask' }
+      const { max, closed, mustAcquire } = roomOf(tenant, where)
+      if (closed !== null && !mustAcquire) return { is: 'closed', untilAt: closed.untilAt }
+      if (mustAcquire || gate.is === 'tryable') return { is: 'ask' }
       return { is: 'open', max: gate.is === 'mine' ? 1 : max }
     },
     async begin(tenant, where) {
       const drawing = prepare(tenant, where)
       if (drawing !== null) await drawing
-      if (book.gate(tenant, where.connection).is === 'tryable') await book.mayTry(tenant, where.connection)
+      if (stateCache.gate(tenant, where.connection).is === 'tryable')
+        await stateCache.mayTry(tenant, where.connection)
     },
     prepare,
-    bears(tenant, where) {
-      const gate = book.gate(tenant, where.connection)
+    mayLeaseOnInsert(tenant, where) {
+      const gate = stateCache.gate(tenant, where.connection)
       if (gate.is === 'refused') return true
       if (gate.is !== 'open') return false
-      const { closed, mustDraw } = roomOf(tenant, where)
-      return closed === null || mustDraw
+      const { closed, mustAcquire } = roomOf(tenant, where)
+      return closed === null || mustAcquire
     },
     enter(tenant, where, hold) {
       const { connection, buckets: names } = where
-      const gate = book.gate(tenant, connection)
+      const gate = stateCache.gate(tenant, connection)
       // It ends as soon as it runs.
       if (gate.is === 'refused') return null
       // Closed by the circuit, by an operator, or by a test that is still to come: only a trial in progress is let in again.
-      if (gate.is === 'closed' && !book.isTry(tenant, connection, hold)) return gate
-      const isIn = book.enter(tenant, connection, hold)
+      if (gate.is === 'closed' && !stateCache.isTry(tenant, connection, hold)) return gate
+      const isIn = stateCache.enter(tenant, connection, hold)
       if (!isIn) {
         // No claim asks for the trial: the next job that comes is let in.
-        if (gate.is === 'tryable') void book.mayTry(tenant, connection).catch(() => {})
+        if (gate.is === 'tryable') void stateCache.mayTry(tenant, connection).catch(() => {})
         const why = `the circuit of the connection ${connection} is open`
         return { untilAt: time.now() + SHORT_WAIT_MS, why }
       }
       const { closed, account } = roomOf(tenant, where)
       if (closed !== null) {
-        book.finished(hold)
+        stateCache.finished(hold)
         return closed
       }
       if (account !== null) {
@@ -110,16 +111,16 @@ export function makeEntrance(deps: {
     leave,
     spend: (hold) => inside.delete(hold),
     used: leave,
-    told(tenant, connection, hold, failureClass) {
+    reportResult(tenant, connection, hold, failureClass) {
       const isUnsent = inside.has(hold)
       leave(hold)
       // The other side knows nothing of a call that was not sent for a reason of our own.
-      if (isUnsent && (failureClass === 'config' || failureClass === 'auth')) return book.finished(hold)
-      book.told(tenant, connection, failureClass, book.isTry(tenant, connection, hold))
+      if (isUnsent && (failureClass === 'config' || failureClass === 'auth')) return stateCache.finished(hold)
+      stateCache.reportResult(tenant, connection, failureClass, stateCache.isTry(tenant, connection, hold))
     },
     finished(hold) {
       leave(hold)
-      book.finished(hold)
+      stateCache.finished(hold)
     },
   }
 }

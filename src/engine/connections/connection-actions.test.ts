@@ -16,7 +16,7 @@ import {
   CONNECTION,
   CREDENTIAL,
   documents,
-  makeHandCredentials,
+  makeManualCredentials,
   makeShop,
   PROVIDER,
   SECRET,
@@ -57,7 +57,7 @@ const UPSERT = {
 } as const satisfies ActionDocument
 
 async function start(world: ReturnType<typeof makeShop>, all: readonly DefinitionDocument[]) {
-  const credentials = makeHandCredentials()
+  const credentials = makeManualCredentials()
   const node = await world.node({ documents: all, credentials })
   await world.pass()
   return { node, credentials }

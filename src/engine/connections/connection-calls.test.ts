@@ -3,14 +3,14 @@ import { expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import type { Call } from '../effects/call.ts'
 import { makeConnectionCalls } from './connection-calls.ts'
-import type { BookGate } from './connection-state-cache.ts'
+import type { CircuitGate } from './connection-state-cache.ts'
 import { ACTION } from './connections.fixture.ts'
 
 const WRITE = { w: 'run.put' } as const
-const CLOSED: BookGate = { is: 'closed', untilAt: null, why: 'it waits for its first passed test' }
-const REFUSED: BookGate = { is: 'refused', code: 'connection_unknown', why: 'there is none' }
+const CLOSED: CircuitGate = { is: 'closed', untilAt: null, why: 'it waits for its first passed test' }
+const REFUSED: CircuitGate = { is: 'refused', code: 'connection_unknown', why: 'there is none' }
 
-function besideAt(gate: BookGate, isTry = false) {
+function besideAt(gate: CircuitGate, isTry = false) {
   const unused = () => {
     throw new Error('nothing is sent')
   }
@@ -18,8 +18,8 @@ function besideAt(gate: BookGate, isTry = false) {
     {
       time: { now: () => 0 },
       lookups: { find: () => ({ ok: true, account: { provider: { name: 'shopware' } } }) },
-      book: { gate: () => gate, isTry: () => isTry },
-      door: { send: unused },
+      stateCache: { gate: () => gate, isTry: () => isTry },
+      outboundClient: { send: unused },
       entrance: { leave: unused },
       credentials: { refused: unused },
       runs: { begin: async () => WRITE },

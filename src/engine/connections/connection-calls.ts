@@ -24,8 +24,8 @@ import {
 } from '../effects/index.ts'
 import type { Entrance } from '../flow-control/index.ts'
 import { type Decisions, SHORT_WAIT_MS } from '../settlement/index.ts'
-import type { Book } from './connection-state-cache.ts'
-import type { Credentials, Door, DoorAnswer, DoorRequest } from './connection-types.ts'
+import type { ConnectionStateCache } from './connection-state-cache.ts'
+import type { Credentials, OutboundClient, OutboundRequest, OutboundResponse } from './connection-types.ts'
 import type { Runs } from './integration-runs.ts'
 import { notSent } from './outbound-client.ts'
 
@@ -37,7 +37,11 @@ export interface ConnectionCalls {
 }
 
 /** What a response means by its status. Its body is read by the caller, who knows what was called. */
-export type Judge = (answer: DoorAnswer, provider: ProviderDocument | null, policy: CallPolicy) => CallVerdict
+export type Judge = (
+  answer: OutboundResponse,
+  provider: ProviderDocument | null,
+  policy: CallPolicy,
+) => CallVerdict
 
 export function makeJudge(deps: Pick<EngineDeps, 'clock'> & { readonly decisions: Decisions }): Judge {
   const { clock, decisions } = deps
@@ -52,7 +56,7 @@ export function makeJudge(deps: Pick<EngineDeps, 'clock'> & { readonly decisions
 }
 
 interface State {
-  answer: DoorAnswer | null
+  answer: OutboundResponse | null
   /**
    * For the first exchange of a call: its permits were taken at admission, and a node that takes the job over assumes that the
    * call began in time. Later exchanges, such as the update after an upsert's look-up, have the time of the call.
@@ -66,8 +70,8 @@ export function makeConnectionCalls(
   deps: {
     readonly time: StoreTime
     readonly lookups: Lookups
-    readonly book: Pick<Book, 'gate' | 'isTry'>
-    readonly door: Pick<Door, 'send'>
+    readonly stateCache: Pick<ConnectionStateCache, 'gate' | 'isTry'>
+    readonly outboundClient: Pick<OutboundClient, 'send'>
     readonly entrance: Pick<Entrance, 'leave'>
     readonly credentials: Pick<Credentials, 'refused'>
     readonly runs: Runs
@@ -75,14 +79,18 @@ export function makeConnectionCalls(
   },
   config: Pick<EngineConfig, 'responseBytesMax'>,
 ): ConnectionCalls {
-  const { time, lookups, book, door, credentials, runs, judge } = deps
+  const { time, lookups, stateCache, outboundClient, credentials, runs, judge } = deps
   /** The result of the last exchange of a call, for what comes after it. */
   const answers = new WeakMap<Through, State>()
 
   const refinements = new WeakMap<ProviderDocument, ReturnType<typeof compileRefine>>()
 
   /** The provider's rules for responses to requests that are none of its operations. */
-  const refined = (provider: ProviderDocument, answer: DoorAnswer, verdict: CallVerdict): CallVerdict => {
+  const refined = (
+    provider: ProviderDocument,
+    answer: OutboundResponse,
+    verdict: CallVerdict,
+  ): CallVerdict => {
     const { outcome, isLimited } = answer
     if (outcome.kind === 'failed' || provider.refine.length === 0) return verdict
     if (isLimited && verdict.as === 'failed') return verdict
@@ -99,7 +107,7 @@ export function makeConnectionCalls(
   /** Why nothing is sent; null: it may be. */
   const refusalOf = (call: InternalCall, { connection, provider }: Named): string | null => {
     const { tenant } = call.item.work
-    const gate = book.gate(tenant, connection)
+    const gate = stateCache.gate(tenant, connection)
     if (gate.is === 'refused') return `${gate.code}: ${gate.why}`
     const found = lookups.find(tenant, connection)
     if (!found.ok) return `${found.code}: ${found.why}`
@@ -113,8 +121,9 @@ export function makeConnectionCalls(
    * waits for its first test.
    */
   const closedFor = ({ item: { work } }: InternalCall, { connection }: Named): string | null => {
-    const gate = book.gate(work.tenant, connection)
-    const isClosed = gate.is === 'closed' && !book.isTry(work.tenant, connection, `${work.id} ${work.epoch}`)
+    const gate = stateCache.gate(work.tenant, connection)
+    const isClosed =
+      gate.is === 'closed' && !stateCache.isTry(work.tenant, connection, `${work.id} ${work.epoch}`)
     return isClosed ? gate.why : null
   }
 
@@ -134,7 +143,7 @@ export function makeConnectionCalls(
         const refusal = state.refusal ?? refusalOf(call, named)
         const startedAt = time.now()
         const first = state.first ?? {}
-        const asked: DoorRequest = {
+        const asked: OutboundRequest = {
           tenant,
           connection,
           endpoint,
@@ -149,7 +158,8 @@ export function makeConnectionCalls(
           ...first,
         }
         state.first = null
-        const answer = refusal === null ? await door.send(asked) : notSent('config', refusal, request.method)
+        const answer =
+          refusal === null ? await outboundClient.send(asked) : notSent('config', refusal, request.method)
         // Its permits are free for others; and if it was the trial of a bucket, another job may be.
         if (answer.problem !== null) deps.entrance.leave(`${item.work.id} ${item.work.epoch}`)
         state.answer = answer
@@ -173,7 +183,7 @@ export function makeConnectionCalls(
   const afterRefusal = async (
     call: Call,
     performed: Performed,
-    answer: DoorAnswer,
+    answer: OutboundResponse,
     connection: string,
   ): Promise<Performed> => {
     const { item } = call

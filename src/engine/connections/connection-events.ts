@@ -1,7 +1,7 @@
 // Events and escalations of a connection: an outage is a failure with an escalation; the rest are events, emitted if a route
 // wants them.
 
-import type { ConnectionStep, ConnectionTell } from '../../core/connections/connection/index.ts'
+import type { ConnectionNotice, ConnectionStep } from '../../core/connections/connection/index.ts'
 import type { ConnectionDocument } from '../../core/definitions/documents/index.ts'
 import type { CanonicalSubject } from '../../core/events/canonical/index.ts'
 import { causeHash } from '../../core/failures/escalation/index.ts'
@@ -11,9 +11,9 @@ import type { Write } from '../../ports/store.ts'
 import type { EventPlan, PlanEvent } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import { canonicalEvent } from '../events/index.ts'
-import type { BookTold } from './connection-state-cache.ts'
+import type { StateNotice } from './connection-state-cache.ts'
 
-const SUBJECTS: Readonly<Record<Exclude<ConnectionTell, 'outage' | 'healed'>, CanonicalSubject>> = {
+const SUBJECTS: Readonly<Record<Exclude<ConnectionNotice, 'outage' | 'healed'>, CanonicalSubject>> = {
   activated: 'integration.connection.activated',
   degraded: 'integration.connection.degraded',
   recovered: 'integration.connection.recovered',
@@ -25,12 +25,12 @@ const CIRCUIT_OPEN = 'circuit_open'
 
 const CONNECTION_PREFIX = 'connection:'
 
-export function tellConnection(
+export function connectionEvents(
   deps: { readonly ids: Ids; readonly plan: PlanEvent; readonly registry: Pick<Registry, 'isWanted'> },
   tenant: TenantId,
   { name, provider }: Pick<ConnectionDocument, 'name' | 'provider'>,
-  { state, tells }: ConnectionStep,
-): BookTold {
+  { state, notices }: ConnectionStep,
+): StateNotice {
   const writes: Write[] = []
   const plans: EventPlan[] = []
   const consumer = `${CONNECTION_PREFIX}${name}`
@@ -50,11 +50,11 @@ export function tellConnection(
     plans.push(plan)
   }
   const { circuit } = state
-  for (const tell of tells) {
-    if (tell === 'healed') continue
-    if (tell !== 'outage') {
-      if (!deps.registry.isWanted(tenant, SUBJECTS[tell])) continue
-      say(SUBJECTS[tell], { status: state.status, health: state.health })
+  for (const notice of notices) {
+    if (notice === 'healed') continue
+    if (notice !== 'outage') {
+      if (!deps.registry.isWanted(tenant, SUBJECTS[notice])) continue
+      say(SUBJECTS[notice], { status: state.status, health: state.health })
       continue
     }
     if (circuit.state === 'closed') continue

@@ -9,7 +9,7 @@ import { makeStoreTime } from '../commit/store-time.ts'
 import { makeManualTime, makeRandom } from '../engine.fixture.ts'
 import { DECISIONS } from '../settlement/decision-functions.ts'
 import { HEALTH_RESULTS_MAX, makeHealthWorker, type Watched } from './connection-health.ts'
-import type { DoorAnswer, DoorRequest } from './connection-types.ts'
+import type { OutboundRequest, OutboundResponse } from './connection-types.ts'
 import { answered, CONNECTION, PROVIDER, TENANT } from './credentials/credentials.fixture.ts'
 
 const WATCHED: Watched = { tenant: TENANT, connection: CONNECTION, provider: PROVIDER }
@@ -22,11 +22,11 @@ const LOST: HttpOutcome = {
 }
 
 function makeHealthWorld(
-  answer: (request: DoorRequest, count: number) => HttpOutcome | Promise<HttpOutcome>,
+  answer: (request: OutboundRequest, count: number) => HttpOutcome | Promise<HttpOutcome>,
 ) {
   const time = makeManualTime()
   const store = makeMemoryStore({ now: time.now, defer: (callback) => time.defer(callback, () => true) })
-  const sent: { readonly node: string; readonly at: number; readonly request: DoorRequest }[] = []
+  const sent: { readonly node: string; readonly at: number; readonly request: OutboundRequest }[] = []
   const told: { readonly node: string; readonly result: ProbeResult; readonly isTry: boolean }[] = []
   const refused: (number | null)[] = []
   const accepted: (number | null)[] = []
@@ -47,8 +47,8 @@ function makeHealthWorld(
         commits: makeCommits({ store, clock, time: storeTime, log, onLost: () => {}, onApplied: () => {} }),
         decisions: DECISIONS,
         vars: {},
-        door: {
-          async send(request): Promise<DoorAnswer> {
+        outboundClient: {
+          async send(request): Promise<OutboundResponse> {
             sent.push({ node: name, at: time.now(), request })
             const outcome = await answer(request, sent.length)
             return {
@@ -57,7 +57,7 @@ function makeHealthWorld(
               credentialVersion: 7,
               requestHead: '',
               responseHead: null,
-            } as DoorAnswer
+            } as OutboundResponse
           },
         },
         watched: () => watched,

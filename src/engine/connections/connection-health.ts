@@ -19,7 +19,7 @@ import { type Commits, RACES_MAX, retrying, type StoreTime } from '../commit/ind
 import type { EngineDeps } from '../config.ts'
 import { errorTextInFull, factsOf } from '../effects/index.ts'
 import type { Decisions } from '../settlement/index.ts'
-import type { Door, DoorAnswer } from './connection-types.ts'
+import type { OutboundClient, OutboundResponse } from './connection-types.ts'
 
 /** A connection that may be probed. */
 export interface Watched {
@@ -41,7 +41,7 @@ export interface HealthDeps extends Pick<EngineDeps, 'store' | 'clock' | 'log'> 
   readonly commits: Pick<Commits, 'once'>
   readonly decisions: Pick<Decisions, 'classifyCall'>
   readonly vars: Vars
-  readonly door: Pick<Door, 'send'>
+  readonly outboundClient: Pick<OutboundClient, 'send'>
   /** Those that are tested and not retired. */
   watched(): readonly Watched[]
   /** Before a probe; true: it is the trial of an open circuit. */
@@ -64,12 +64,12 @@ interface HealthRecord {
   readonly results: readonly ProbeResult[]
 }
 
-interface Kept {
+interface StoredProbe {
   readonly version: number
   readonly record: HealthRecord
 }
 
-const NOTHING: Kept = { version: 0, record: { form: 1, window: 0, by: '', results: [] } }
+const NOTHING: StoredProbe = { version: 0, record: { form: 1, window: 0, by: '', results: [] } }
 export const HEALTH_RESULTS_MAX = 60
 const LOOK_MS_MIN = 250
 const LOOK_MS_MAX = 5 * SECOND
@@ -81,7 +81,7 @@ const DEFINITE: readonly FailureClass[] = ['auth', 'config', 'validation', 'rate
 
 export function makeHealthWorker(deps: HealthDeps, config: { readonly node: string }): HealthWorker {
   const { store, clock, log, time, ids, commits, vars } = deps
-  const known = new Map<string, Kept>()
+  const known = new Map<string, StoredProbe>()
   const underWay = new Map<string, Promise<void>>()
   let isStopped = true
   let cancel = () => {}
@@ -89,18 +89,18 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
   const placeOf = (tenant: TenantId, name: string) => `${tenant}/${name}`
   const pause = (delayMs: number) => new Promise<void>((resolve) => clock.after(delayMs, resolve))
 
-  const read = async (tenant: TenantId, name: string): Promise<Kept> => {
+  const read = async (tenant: TenantId, name: string): Promise<StoredProbe> => {
     const found = await store.forTenant(tenant).record('health', name)
-    const kept =
+    const stored =
       found === null ? NOTHING : { version: found.version, record: JSON.parse(found.body) as HealthRecord }
-    known.set(placeOf(tenant, name), kept)
-    return kept
+    known.set(placeOf(tenant, name), stored)
+    return stored
   }
 
   const write = async (
     tenant: TenantId,
     name: string,
-    before: Kept,
+    before: StoredProbe,
     record: HealthRecord,
   ): Promise<boolean> => {
     const version = before.version + 1
@@ -114,11 +114,11 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
   }
 
   /** null: another node probes, or probed. */
-  const claim = async (tenant: TenantId, name: string, window: Instant): Promise<Kept | null> => {
-    const kept = known.get(placeOf(tenant, name)) ?? (await read(tenant, name))
-    if (kept.record.window >= window) return null
-    const record = { ...kept.record, window, by: config.node }
-    if (await write(tenant, name, kept, record)) return { version: kept.version + 1, record }
+  const claim = async (tenant: TenantId, name: string, window: Instant): Promise<StoredProbe | null> => {
+    const stored = known.get(placeOf(tenant, name)) ?? (await read(tenant, name))
+    if (stored.record.window >= window) return null
+    const record = { ...stored.record, window, by: config.node }
+    if (await write(tenant, name, stored, record)) return { version: stored.version + 1, record }
     await read(tenant, name)
     return null
   }
@@ -128,13 +128,13 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
     return compiled.ok ? (compiled.shape.render({ vars: vars as JsonValue }) ?? null) : null
   }
 
-  const send = (watched: Watched): Promise<DoorAnswer> | null => {
+  const send = (watched: Watched): Promise<OutboundResponse> | null => {
     const { tenant, connection, provider } = watched
     const probe = probeOf(provider)
     if (probe === null) return null
     const config = configOf(watched)
     const request = probe.render({ input: null, config, key: '', vars: vars as JsonValue })
-    return deps.door.send({
+    return deps.outboundClient.send({
       tenant,
       connection: connection.name,
       endpoint: null,
@@ -176,7 +176,7 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
     }
   }
 
-  const judge = (provider: ProviderDocument, { outcome }: DoorAnswer): FailureClass | null => {
+  const judge = (provider: ProviderDocument, { outcome }: OutboundResponse): FailureClass | null => {
     const probe = probeOf(provider)
     const policy = probe?.policy ?? { idempotent: true, classify: {} }
     const judged = deps.decisions.classifyCall(factsOf(outcome, clock.now()), policy)
@@ -205,14 +205,19 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
   }
 
   /** False: a later window is being probed already. */
-  const keep = (tenant: TenantId, name: string, claimed: Kept, result: ProbeResult): Promise<boolean> => {
-    let kept = claimed
+  const keep = (
+    tenant: TenantId,
+    name: string,
+    claimed: StoredProbe,
+    result: ProbeResult,
+  ): Promise<boolean> => {
+    let stored = claimed
     const keepOnce = async (retry: () => Promise<boolean>): Promise<boolean> => {
-      if (kept.record.window > result.window) return false
-      const results = [result, ...kept.record.results.filter(({ window }) => window !== result.window)]
-      const record = { ...kept.record, results: results.slice(0, HEALTH_RESULTS_MAX) }
-      if (await write(tenant, name, kept, record)) return true
-      kept = await read(tenant, name)
+      if (stored.record.window > result.window) return false
+      const results = [result, ...stored.record.results.filter(({ window }) => window !== result.window)]
+      const record = { ...stored.record, results: results.slice(0, HEALTH_RESULTS_MAX) }
+      if (await write(tenant, name, stored, record)) return true
+      stored = await read(tenant, name)
       return retry()
     }
     return retrying(RACES_MAX, keepOnce, () => false)
@@ -220,11 +225,11 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
 
   /** Each connection has its own offset, so that not all are probed together. */
   const windowOf = ({ tenant, connection }: Watched, everyMs: number): Instant => {
-    const offset = spreadOf(placeOf(tenant, connection.name)) % everyMs
+    const offset = hashOf(placeOf(tenant, connection.name)) % everyMs
     return Math.floor((time.now() - offset) / everyMs) * everyMs + offset
   }
 
-  const turn = () => {
+  const check = () => {
     if (isStopped) return
     let nextMs = LOOK_MS_MAX
     for (const watched of deps.watched()) {
@@ -246,13 +251,13 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
         .finally(() => underWay.delete(place))
       underWay.set(place, looking)
     }
-    cancel = clock.after(Math.max(LOOK_MS_MIN, nextMs), turn)
+    cancel = clock.after(Math.max(LOOK_MS_MIN, nextMs), check)
   }
 
   return {
     start() {
       isStopped = false
-      cancel = clock.after(LOOK_MS_MIN, turn)
+      cancel = clock.after(LOOK_MS_MIN, check)
     },
     async stop() {
       isStopped = true
@@ -264,7 +269,7 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
 }
 
 /** FNV-1a: the same for the same text. */
-function spreadOf(text: string): number {
+function hashOf(text: string): number {
   let hash = 0x811c_9dc5
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x0100_0193) >>> 0
   return hash

@@ -8,32 +8,32 @@ import type { RunId, TenantId, WorkId } from '../../core/foundation/ids/index.ts
 import type { Log } from '../../ports/log.ts'
 import type { Page, Store, StoredRecord } from '../../ports/store.ts'
 import type { StoreTime } from '../commit/index.ts'
-import type { InForce, Lookups, Registry } from '../definitions/index.ts'
+import type { Deployed, Lookups, Registry } from '../definitions/index.ts'
 import type { Buckets } from '../flow-control/index.ts'
-import type { Book } from './connection-state-cache.ts'
+import type { ConnectionStateCache } from './connection-state-cache.ts'
 import type { Tester } from './connection-tester.ts'
 import type { ConnectionView, Integrations, ProviderView } from './connection-types.ts'
 
 const RECORDS_PAGE = 200
 
-export type ConnectionPeople = Pick<
+export type ConnectionOperatorApi = Pick<
   Integrations,
   'providers' | 'provider' | 'connections' | 'connection' | 'test' | 'retire' | 'override' | 'run' | 'runs'
 >
 
-export function makeConnectionPeople(deps: {
+export function makeConnectionOperatorApi(deps: {
   readonly store: Store
   readonly log: Log
   readonly time: StoreTime
   readonly registry: Registry
   readonly lookups: Lookups
   readonly buckets: Buckets
-  readonly book: Book
+  readonly stateCache: ConnectionStateCache
   readonly tester: Tester
   /** The owners of the deployed definitions, by kind and name. */
   owners(tenant: TenantId): ReadonlyMap<string, ManagedBy>
-}): ConnectionPeople {
-  const { store, log, time, registry, lookups, buckets, book, tester } = deps
+}): ConnectionOperatorApi {
+  const { store, log, time, registry, lookups, buckets, stateCache, tester } = deps
 
   const providerView = (tenant: TenantId, document: ProviderView['document']): ProviderView => ({
     document,
@@ -43,7 +43,7 @@ export function makeConnectionPeople(deps: {
     connections: registry.connections(tenant).filter((one) => one.document.provider === document.name).length,
   })
 
-  const find = (tenant: TenantId, name: string): InForce<ConnectionDocument> => {
+  const find = (tenant: TenantId, name: string): Deployed<ConnectionDocument> => {
     const found = registry.connection(tenant, name)
     if (found === null) throw new AppError('not_found', `there is no connection \`${name}\` in force`)
     return found
@@ -51,11 +51,11 @@ export function makeConnectionPeople(deps: {
 
   const view = (
     tenant: TenantId,
-    { document }: InForce<ConnectionDocument>,
+    { document }: Deployed<ConnectionDocument>,
     health: readonly ProbeResult[],
   ): ConnectionView => {
     const found = lookups.find(tenant, document.name)
-    const state = book.state(tenant, document.name)
+    const state = stateCache.state(tenant, document.name)
     return {
       document,
       managedBy: deps.owners(tenant).get(definitionId(document)) ?? 'folder',
@@ -98,36 +98,36 @@ export function makeConnectionPeople(deps: {
       return providerView(tenant, found.document)
     },
     async connections(tenant) {
-      await book.learn(tenant)
-      const inForce = registry.connections(tenant)
-      const health = inForce.length === 0 ? new Map<string, never>() : await healthOfAll(tenant)
-      return inForce.map((one) => view(tenant, one, health.get(one.document.name) ?? []))
+      await stateCache.learn(tenant)
+      const deployed = registry.connections(tenant)
+      const health = deployed.length === 0 ? new Map<string, never>() : await healthOfAll(tenant)
+      return deployed.map((one) => view(tenant, one, health.get(one.document.name) ?? []))
     },
     async connection(tenant, name) {
       const found = find(tenant, name)
-      await book.learn(tenant)
+      await stateCache.learn(tenant)
       const health = await healthOf(tenant, name)
       return { ...view(tenant, found, health), health }
     },
     async test(tenant, name, { by }) {
       const found = find(tenant, name)
-      await book.learn(tenant)
-      if (book.state(tenant, name).status === 'retired')
+      await stateCache.learn(tenant)
+      if (stateCache.state(tenant, name).status === 'retired')
         throw new AppError(
           'conflict',
           `the connection \`${name}\` is retired; apply its document anew to use it`,
         )
       const { result, run } = await tester.test(tenant, name)
       log.info('connection.tested', { tenant, connection: name, ok: result.ok, by })
-      const kept = await store.forTenant(tenant).run(run.id)
-      if (kept === null) throw new Error('assertion failed: the run of a test is kept')
-      return { ok: result.ok, run: kept, view: view(tenant, found, await healthOf(tenant, name)) }
+      const stored = await store.forTenant(tenant).run(run.id)
+      if (stored === null) throw new Error('assertion failed: the run of a test is kept')
+      return { ok: result.ok, run: stored, view: view(tenant, found, await healthOf(tenant, name)) }
     },
     async retire(tenant, name, { by, reason }) {
       const found = find(tenant, name)
       const why = reasonOf(reason)
-      await book.learn(tenant)
-      await book.change(tenant, name, { type: 'retired', at: time.now(), by, reason: why })
+      await stateCache.learn(tenant)
+      await stateCache.change(tenant, name, { type: 'retired', at: time.now(), by, reason: why })
       return view(tenant, found, await healthOf(tenant, name))
     },
     async override(tenant, name, override, { by, reason }) {
@@ -136,9 +136,9 @@ export function makeConnectionPeople(deps: {
       const at = time.now()
       if (override?.until != null && override.until <= at)
         throw new AppError('invalid_request', '`until` has passed already')
-      await book.learn(tenant)
+      await stateCache.learn(tenant)
       const said = override === null ? null : { ...override, reason: why, by, since: at }
-      await book.change(tenant, name, { type: 'overridden', at, override: said })
+      await stateCache.change(tenant, name, { type: 'overridden', at, override: said })
       log.info('circuit.overridden', { tenant, connection: name, is: override?.is ?? null, by, reason: why })
       return view(tenant, found, await healthOf(tenant, name))
     },

@@ -32,10 +32,10 @@ import {
   type UnitOfWork,
 } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'
-import type { InForce, Registry } from '../definitions/index.ts'
+import type { Deployed, Registry } from '../definitions/index.ts'
 import type { ConnectionRefusal } from '../flow-control/index.ts'
 
-export type BookGate =
+export type CircuitGate =
   | { readonly is: 'open' }
   /** Its circuit may be tried: a node must record that first (`mayTry`). */
   | { readonly is: 'tryable' }
@@ -44,8 +44,8 @@ export type BookGate =
   | { readonly is: 'closed'; readonly untilAt: Instant | null; readonly why: string }
   | { readonly is: 'refused'; readonly code: ConnectionRefusal; readonly why: string }
 
-export interface Book {
-  gate(tenant: TenantId, name: string): BookGate
+export interface ConnectionStateCache {
+  gate(tenant: TenantId, name: string): CircuitGate
   /** By the deployed document. */
   state(tenant: TenantId, name: string): ConnectionState
   /**
@@ -57,7 +57,7 @@ export interface Book {
   isTry(tenant: TenantId, name: string, hold: string): boolean
   /** It is over; if no result was reported, another may try. */
   finished(hold: string): void
-  told(tenant: TenantId, name: string, failureClass: FailureClass | null, isTry: boolean): void
+  reportResult(tenant: TenantId, name: string, failureClass: FailureClass | null, isTry: boolean): void
   /** For changes that a caller waits for: repeated if another node wrote first. Throws `conflict` if that has no end. */
   change(
     tenant: TenantId,
@@ -89,27 +89,27 @@ interface Known {
   wroteAt: number
 }
 
-export interface BookTold {
+export interface StateNotice {
   readonly writes: readonly Write[]
   readonly plans: readonly EventPlan[]
 }
 
 const RECORDS_PAGE = 200
-const OPEN: BookGate = { is: 'open' }
+const OPEN: CircuitGate = { is: 'open' }
 /** Failures of a test that may pass by themselves: jobs wait for the next one. */
 const PASSING: readonly FailureClass[] = ['transient', 'rate_limited', 'unknown']
 
-export function makeBook(
+export function makeConnectionStateCache(
   deps: Pick<EngineDeps, 'store' | 'log'> & {
     readonly registry: Pick<Registry, 'connection' | 'connections'>
     readonly time: StoreTime
     readonly commits: Pick<Commits, 'stubbornly'>
     /** The events of a step, in the commit that stores it. */
-    tell(tenant: TenantId, document: ConnectionDocument, step: ConnectionStep): BookTold
+    planNotices(tenant: TenantId, document: ConnectionDocument, step: ConnectionStep): StateNotice
     readonly unitOfWork: Pick<UnitOfWork, 'firmly'>
     wake(delayMs?: number): void
   },
-): Book {
+): ConnectionStateCache {
   const { store, log, registry, time, commits } = deps
   const all = new Map<string, Known>()
   /** Names of those whose circuit is not closed. */
@@ -175,10 +175,10 @@ export function makeBook(
   const write = async (known: Known, step: ConnectionStep, extra: readonly Write[]): Promise<boolean> => {
     const { tenant, name, version } = known
     const document = registry.connection(tenant, name)?.document
-    const told: BookTold =
-      document === undefined || step.tells.length === 0
+    const planned: StateNotice =
+      document === undefined || step.notices.length === 0
         ? { writes: [], plans: [] }
-        : deps.tell(tenant, document, step)
+        : deps.planNotices(tenant, document, step)
     const { state } = step
     const kept = state.circuit.state === 'closed' ? { ...state, circuit: CLOSED } : state
     const body = stringifyJson(kept as unknown as Parameters<typeof stringifyJson>[0])
@@ -189,10 +189,10 @@ export function makeBook(
         guards: [{ g: 'version', of: 'connection', key: name, version }],
         writes: [
           { w: 'record.put', kind: 'connection', key: name, version: version + 1, body },
-          ...told.writes,
+          ...planned.writes,
           ...extra,
         ],
-        plans: told.plans,
+        plans: planned.plans,
       })
       isStored = result.ok
     } finally {
@@ -228,7 +228,7 @@ export function makeBook(
     return stepped
   }
 
-  const report = ({ tenant, name }: Known, { state, circuit, tells }: ConnectionStep) => {
+  const report = ({ tenant, name }: Known, { state, circuit, notices }: ConnectionStep) => {
     const fields = { tenant, connection: name }
     if (circuit === 'opened' || circuit === 'reopened') {
       const { circuit: broken } = state
@@ -241,20 +241,20 @@ export function makeBook(
       log.info('circuit.closed', { ...fields, by: 'try' })
       deps.wake()
     }
-    for (const tell of tells) {
-      if (tell === 'outage' || tell === 'healed') continue
-      log.info(`connection.${tell}`, fields)
-      if (tell === 'activated' || tell === 'recovered') deps.wake()
+    for (const notice of notices) {
+      if (notice === 'outage' || notice === 'healed') continue
+      log.info(`connection.${notice}`, fields)
+      if (notice === 'activated' || notice === 'recovered') deps.wake()
     }
   }
 
-  const note: Book['note'] = (tenant, name, event) => {
+  const note: ConnectionStateCache['note'] = (tenant, name, event) => {
     const known = find(tenant, name)
     const stepped = step(known, event)
-    if (stepped?.isKept === true) writeNext(known, stepped).catch(() => {})
+    if (stepped?.mustStore === true) writeNext(known, stepped).catch(() => {})
   }
 
-  const circuitGate = (known: Known, now: Instant): BookGate => {
+  const circuitGate = (known: Known, now: Instant): CircuitGate => {
     const { circuit } = known.state
     if (circuit.state === 'closed') return OPEN
     const why = `the circuit of the connection ${known.name} is open (${circuit.class}); it waits and tries one`
@@ -263,7 +263,7 @@ export function makeBook(
     return now >= circuit.tryAt ? { is: 'tryable' } : { is: 'closed', untilAt: circuit.tryAt, why }
   }
 
-  const pendingGate = ({ name, failed, state }: Known, hash: string): BookGate => {
+  const pendingGate = ({ name, failed, state }: Known, hash: string): CircuitGate => {
     const isRefused = failed !== null && failed.hash === hash && !PASSING.includes(failed.class)
     if (!isRefused) {
       const why = `the connection ${name} waits for its first passed test`
@@ -333,7 +333,7 @@ export function makeBook(
         deps.wake()
       }
     },
-    told(tenant, name, failureClass, isTry) {
+    reportResult(tenant, name, failureClass, isTry) {
       const known = all.get(nameOf(tenant, name))
       if (failureClass === null && (known === undefined || known.state.circuit === CLOSED)) return
       note(tenant, name, { type: 'told', at: time.now(), class: failureClass, isTry })
@@ -392,6 +392,6 @@ function isOpener(before: ConnectionState, after: ConnectionState): boolean {
   )
 }
 
-function termsOf({ document, hash }: InForce<ConnectionDocument>): ConnectionTerms {
+function termsOf({ document, hash }: Deployed<ConnectionDocument>): ConnectionTerms {
   return { hash, isRetired: document.status === 'retired', circuit: document.circuit }
 }

@@ -16,8 +16,8 @@ import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Account, Lookups, Registry } from '../definitions/index.ts'
 import { errorText } from '../effects/index.ts'
 import type { Judge } from './connection-calls.ts'
-import type { Book } from './connection-state-cache.ts'
-import type { Door, DoorAnswer } from './connection-types.ts'
+import type { ConnectionStateCache } from './connection-state-cache.ts'
+import type { OutboundClient, OutboundResponse } from './connection-types.ts'
 import { madeAttempt } from './integration-runs.ts'
 import { type Exchange, notSent } from './outbound-client.ts'
 
@@ -52,15 +52,15 @@ export function makeTester(
     readonly ids: Ids
     readonly registry: Pick<Registry, 'connection' | 'connections'>
     readonly lookups: Lookups
-    readonly book: Book
-    readonly door: Pick<Door, 'send'>
+    readonly stateCache: ConnectionStateCache
+    readonly outboundClient: Pick<OutboundClient, 'send'>
     readonly exchange: Pick<Exchange, 'authorize'>
     readonly judge: Judge
     readonly vars: Vars
   },
   config: Pick<EngineConfig, 'responseBytesMax'>,
 ): Tester {
-  const { clock, time, ids, registry, lookups, book, door, exchange, judge, log, vars } = deps
+  const { clock, time, ids, registry, lookups, stateCache, outboundClient, exchange, judge, log, vars } = deps
   const pending = new Map<string, Pending>()
   let isStarted = false
 
@@ -69,7 +69,7 @@ export function makeTester(
     account: Account,
     traceId: string,
   ): Promise<{
-    readonly answer: DoorAnswer
+    readonly answer: OutboundResponse
     readonly class: FailureClass | null
     readonly error: string | null
     readonly isUnverified?: true
@@ -85,7 +85,7 @@ export function makeTester(
     const { probe } = provider
     const scope = { input: null, config: addresses.config, key: '', extRef: '', vars: vars as never }
     const { target, ...request } = compilePath(probe, null, 'json')(scope)
-    const answer = await door.send({
+    const answer = await outboundClient.send({
       ...request,
       tenant,
       connection: account.name,
@@ -157,14 +157,14 @@ export function makeTester(
   const test: Tester['test'] = async (tenant, connection) => {
     const probed = await look(tenant, connection)
     const { result, run } = probed
-    book.tried(tenant, connection, result.class)
-    await book.change(tenant, connection, { type: 'tested', at: time.now(), result }, [
+    stateCache.tried(tenant, connection, result.class)
+    await stateCache.change(tenant, connection, { type: 'tested', at: time.now(), result }, [
       { w: 'run.put', row: run },
     ])
     return probed
   }
 
-  const isPending = (tenant: TenantId, name: string) => book.state(tenant, name).status === 'pending'
+  const isPending = (tenant: TenantId, name: string) => stateCache.state(tenant, name).status === 'pending'
 
   const testLater = (tenant: TenantId, name: string, one: Pending) => {
     const id = `${tenant}/${name}`
@@ -223,6 +223,6 @@ function failing(error: string) {
   return { answer: notSent('config', error, 'nothing was sent'), class: 'config' as const, error }
 }
 
-function statusOf({ outcome, problem }: DoorAnswer): number | null {
+function statusOf({ outcome, problem }: OutboundResponse): number | null {
   return problem === null && outcome.kind === 'response' ? outcome.status : null
 }

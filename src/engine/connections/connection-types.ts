@@ -26,7 +26,7 @@ import type { Gate } from '../flow-control/index.ts'
 
 // --- The outbound client
 
-export interface DoorRequest {
+export interface OutboundRequest {
   readonly tenant: TenantId
   readonly connection: string
   /** Which of its addresses; null: the base. */
@@ -54,7 +54,7 @@ export interface DoorRequest {
   readonly hidden?: readonly string[]
 }
 
-export interface DoorAnswer {
+export interface OutboundResponse {
   /** Its texts contain no secret of the exchange. */
   readonly outcome: HttpOutcome
   /** Replaces the outcome: nothing was sent, for this reason. */
@@ -70,15 +70,15 @@ export interface DoorAnswer {
   readonly responseHead: string | null
 }
 
-export interface Door {
+export interface OutboundClient {
   /** `buckets`: those that the call takes a permit from; omitted: `default`. */
   gate(tenant: TenantId, connection: string, buckets?: readonly string[]): Gate
   /**
    * One exchange. Does not check the gate; takes its permits from the buckets and reports the limits in the response to them.
    */
-  send(request: DoorRequest): Promise<DoorAnswer>
+  send(request: OutboundRequest): Promise<OutboundResponse>
   /** The result of a call, for the circuit. `isTry`: it was let through to see whether the other side is back. */
-  told(tenant: TenantId, connection: string, failureClass: FailureClass | null, isTry?: boolean): void
+  reportResult(tenant: TenantId, connection: string, failureClass: FailureClass | null, isTry?: boolean): void
   /**
    * The trial of an open circuit; false: it is not due, or another node makes it. The caller that may try reports the result.
    */

@@ -141,7 +141,7 @@ export function documents(
 
 export const SECRET = 'sk-very/secret+value-1'
 
-export interface HandCredentials extends Credentials {
+export interface ManualCredentials extends Credentials {
   version: number
   secret: string
   closed: Extract<Gate, { is: 'closed' }> | null
@@ -150,8 +150,8 @@ export interface HandCredentials extends Credentials {
   readonly refusals: { readonly version: number | null; readonly error: string }[]
 }
 
-export function makeHandCredentials(): HandCredentials {
-  const hand: HandCredentials = {
+export function makeManualCredentials(): ManualCredentials {
+  const credentials: ManualCredentials = {
     version: 1,
     secret: SECRET,
     closed: null,
@@ -160,20 +160,20 @@ export function makeHandCredentials(): HandCredentials {
     async authorize() {
       return {
         ok: true,
-        version: hand.version,
-        headers: { authorization: `Bearer ${hand.secret}` },
+        version: credentials.version,
+        headers: { authorization: `Bearer ${credentials.secret}` },
         query: {},
-        secrets: [hand.secret],
+        secrets: [credentials.secret],
       }
     },
     async refused(_tenant, _credential, { version, error }) {
-      hand.refusals.push({ version, error })
-      return hand.next
+      credentials.refusals.push({ version, error })
+      return credentials.next
     },
     async accepted() {},
-    gate: () => hand.closed,
+    gate: () => credentials.closed,
   }
-  return hand
+  return credentials
 }
 
 export const WELL: HttpOutcome = { kind: 'response', status: 200, headers: {}, body: '{}', durationMs: 2 }

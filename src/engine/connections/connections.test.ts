@@ -12,13 +12,13 @@ import {
   type StoreFaults,
   workOf,
 } from '../engine.fixture.ts'
-import { documents, makeHandCredentials, makeShop, SECRET } from './connections.fixture.ts'
+import { documents, makeManualCredentials, makeShop, SECRET } from './connections.fixture.ts'
 
 const runsOf = async (world: ReturnType<typeof makeShop>) =>
   (await world.reads.runs({ cursor: null, limit: 50, purpose: 'work' })).items
 
 async function start(world: ReturnType<typeof makeShop>, known: Parameters<typeof documents>[0] = {}) {
-  const credentials = makeHandCredentials()
+  const credentials = makeManualCredentials()
   const node = await world.node({ documents: documents(known), credentials })
   await world.pass()
   return { node, credentials }
@@ -199,7 +199,7 @@ describe('the gate', () => {
       health: 'unhealthy',
       circuit: { state: 'open' },
     })
-    expect(node.engine.pace.list(DEFAULT_TENANT)).toMatchObject([{ circuit: { state: 'closed' } }])
+    expect(node.engine.flowControl.list(DEFAULT_TENANT)).toMatchObject([{ circuit: { state: 'closed' } }])
     const others = []
     for (const order of ['o2', 'o3', 'o4'])
       others.push(await accept(world, node, { ...PAID, id: order, order }))
@@ -311,7 +311,7 @@ describe('the gate', () => {
   test('[CX1] [CX2] [CX7] one whose test fails for good is refused; one whose test cannot be made yet keeps its jobs waiting', async () => {
     let status = 401
     const world = makeWorld((request) => (request.url.endsWith('/me') ? answered(status) : CREATED))
-    const credentials = makeHandCredentials()
+    const credentials = makeManualCredentials()
     const node = await world.node({ documents: documents(), credentials })
     await world.pass(1_000)
     const refused = await accept(world, node)
@@ -356,7 +356,7 @@ describe('the gate', () => {
       provider: { name: 'http', baseUrl: 'https://shop.example', probe },
       connection: { provider: 'http' },
     }
-    const node = await world.node({ documents: documents(parts), credentials: makeHandCredentials() })
+    const node = await world.node({ documents: documents(parts), credentials: makeManualCredentials() })
     await world.pass(1_000)
     expect(await node.engine.integrations.connection(DEFAULT_TENANT, 'shop')).toMatchObject({
       state: { status: 'active' },
@@ -407,7 +407,7 @@ describe('the gate', () => {
 
 test('[DR14] the time that a reserve allows runs while its response is pending, and while the credential is resolved', async () => {
   const world = makeShop(() => CREATED)
-  const credentials = makeHandCredentials()
+  const credentials = makeManualCredentials()
   const pauses: (() => void)[] = []
   const paused = (ms: number) => new Promise<void>((resolve) => pauses.push(world.clock.after(ms, resolve)))
   let isSlow = false

@@ -7,22 +7,22 @@ import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../commit/index.
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import { connectionOf, makeLookups, type Registry } from '../definitions/index.ts'
 import type { FunctionConnections } from '../effects/index.ts'
-import { type Draws, type Entrance, makeBuckets, makeSharedBuckets } from '../flow-control/index.ts'
+import { type Entrance, makeBuckets, makeSharedBuckets, type SharedPermits } from '../flow-control/index.ts'
 import type { Decisions } from '../settlement/index.ts'
 import { makeEntrance } from './call-admission.ts'
 import { type ConnectionCalls, makeConnectionCalls, makeJudge } from './connection-calls.ts'
-import { tellConnection } from './connection-events.ts'
-import { type ConnectionPeople, makeConnectionPeople } from './connection-operator-api.ts'
-import { makeBook } from './connection-state-cache.ts'
+import { connectionEvents } from './connection-events.ts'
+import { type ConnectionOperatorApi, makeConnectionOperatorApi } from './connection-operator-api.ts'
+import { makeConnectionStateCache } from './connection-state-cache.ts'
 import { makeTester, type Tester } from './connection-tester.ts'
-import type { Credentials, Door } from './connection-types.ts'
+import type { Credentials, OutboundClient } from './connection-types.ts'
 import { makeFunctionConnections } from './function-calls.ts'
 import { makeRuns, type Runs } from './integration-runs.ts'
 import { makeExchange } from './outbound-client.ts'
 import { makeOperations, type Operations } from './provider-operations.ts'
 
 export interface Connections {
-  readonly door: Door
+  readonly outboundClient: OutboundClient
   readonly entrance: Entrance
   readonly runs: Runs
   readonly calls: ConnectionCalls
@@ -30,7 +30,7 @@ export interface Connections {
   readonly functions: FunctionConnections
   /** Verifies credentials, and tests. */
   readonly tester: Tester
-  readonly people: ConnectionPeople
+  readonly operatorApi: ConnectionOperatorApi
   /** As this node knows it. */
   status(tenant: TenantId, connection: string): ConnectionStatus
   /** Reads the stored state of a tenant, and tests what was never tested. */
@@ -50,7 +50,7 @@ export function makeConnections(
     readonly time: StoreTime
     readonly decisions: Decisions
     /** Permits of all nodes; null: this is the only one. */
-    readonly draws: Draws | null
+    readonly sharedPermits: SharedPermits | null
     /** Resolved when it is needed: it calls through the outbound client itself. */
     credentials(): Credentials
     plan: PlanEvent
@@ -69,37 +69,37 @@ export function makeConnections(
     gate: (tenant, credential) => deps.credentials().gate(tenant, credential),
   }
   const lookups = makeLookups({ registry, vars })
-  const { draws } = deps
-  const buckets = draws === null ? makeBuckets(deps) : makeSharedBuckets({ ...deps, draws })
-  const book = makeBook({
+  const { sharedPermits } = deps
+  const buckets = sharedPermits === null ? makeBuckets(deps) : makeSharedBuckets({ ...deps, sharedPermits })
+  const stateCache = makeConnectionStateCache({
     ...deps,
-    tell: (tenant, document, step) => tellConnection(deps, tenant, document, step),
+    planNotices: (tenant, document, step) => connectionEvents(deps, tenant, document, step),
   })
-  const entrance = makeEntrance({ time, lookups, book, buckets, credentials })
+  const entrance = makeEntrance({ time, lookups, stateCache, buckets, credentials })
   const exchange = makeExchange({ ...deps, lookups, buckets, entrance, credentials }, config)
-  const door: Door = {
+  const outboundClient: OutboundClient = {
     gate: entrance.gate,
     send: exchange.send,
-    told: (tenant, connection, failureClass, isTry = false) =>
-      book.told(tenant, connection, failureClass, isTry),
-    mayTry: (tenant, connection) => book.mayTry(tenant, connection, PROBE),
+    reportResult: (tenant, connection, failureClass, isTry = false) =>
+      stateCache.reportResult(tenant, connection, failureClass, isTry),
+    mayTry: (tenant, connection) => stateCache.mayTry(tenant, connection, PROBE),
     probed: (tenant, connection, result, isTry) =>
-      book.note(tenant, connection, { type: 'probed', at: time.now(), result, isTry }),
+      stateCache.note(tenant, connection, { type: 'probed', at: time.now(), result, isTry }),
   }
   const runs = makeRuns({
     ...deps,
     isOnConnection: (route) => route !== null && connectionOf(route.document.do) !== null,
   })
   const judge = makeJudge(deps)
-  const tester = makeTester({ ...deps, lookups, book, door, exchange, judge, vars }, config)
+  const tester = makeTester({ ...deps, lookups, stateCache, outboundClient, exchange, judge, vars }, config)
 
   const learn = async (tenant: TenantId) => {
-    await book.learn(tenant)
+    await stateCache.learn(tenant)
     tester.wake(tenant)
   }
 
   return {
-    door,
+    outboundClient,
     entrance: {
       ...entrance,
       finished(hold) {
@@ -109,17 +109,20 @@ export function makeConnections(
     },
     runs,
     tester,
-    calls: makeConnectionCalls({ ...deps, lookups, book, door, entrance, credentials, runs, judge }, config),
-    operations: makeOperations({ lookups, vars }, config),
-    functions: makeFunctionConnections(
-      { ...deps, lookups, entrance, door, credentials, runs, judge, vars },
+    calls: makeConnectionCalls(
+      { ...deps, lookups, stateCache, outboundClient, entrance, credentials, runs, judge },
       config,
     ),
-    people: makeConnectionPeople({ ...deps, store, lookups, buckets, book, tester }),
-    status: (tenant, connection) => book.state(tenant, connection).status,
+    operations: makeOperations({ lookups, vars }, config),
+    functions: makeFunctionConnections(
+      { ...deps, lookups, entrance, outboundClient, credentials, runs, judge, vars },
+      config,
+    ),
+    operatorApi: makeConnectionOperatorApi({ ...deps, store, lookups, buckets, stateCache, tester }),
+    status: (tenant, connection) => stateCache.state(tenant, connection).status,
     learn,
     async start() {
-      for (const tenant of registry.tenants()) await book.learn(tenant)
+      for (const tenant of registry.tenants()) await stateCache.learn(tenant)
       if (config.roles.has('schedule')) tester.start()
       for (const tenant of registry.tenants()) tester.wake(tenant)
     },

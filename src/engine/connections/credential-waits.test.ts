@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest'
 import { DAY, HOUR } from '../../core/foundation/time/index.ts'
 import { accept, answered, CREATED, LOST, workOf } from '../engine.fixture.ts'
-import { documents, makeHandCredentials, makeShop } from './connections.fixture.ts'
+import { documents, makeManualCredentials, makeShop } from './connections.fixture.ts'
 
 async function start(world: ReturnType<typeof makeShop>, known: Parameters<typeof documents>[0] = {}) {
-  const credentials = makeHandCredentials()
+  const credentials = makeManualCredentials()
   const node = await world.node({ documents: documents(known), credentials })
   await world.pass()
   credentials.next = { is: 'wait', delayMs: 1_000, why: 'it is being rotated' }

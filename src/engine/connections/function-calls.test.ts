@@ -8,7 +8,7 @@ import { accept, answered, CREATED, LOST, ROUTE, SOURCE, workOf } from '../engin
 import {
   CONNECTION,
   CREDENTIAL,
-  makeHandCredentials,
+  makeManualCredentials,
   makeShop,
   PROVIDER,
   SECRET,
@@ -24,7 +24,7 @@ async function start(
   book: StaticFunction,
   connection: Partial<ConnectionDocument> = {},
 ) {
-  const credentials = makeHandCredentials()
+  const credentials = makeManualCredentials()
   const documents = [SOURCE, PROVIDER, { ...CONNECTION, ...connection }, CREDENTIAL, FUNCTION]
   const node = await world.node({ documents, credentials, functions: { book } })
   await world.pass()

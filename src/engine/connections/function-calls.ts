@@ -36,7 +36,7 @@ import {
 import type { Entrance } from '../flow-control/index.ts'
 import { makeObstacle, SHORT_WAIT_MS, storableError } from '../settlement/index.ts'
 import type { Judge } from './connection-calls.ts'
-import type { Credentials, Door, DoorAnswer } from './connection-types.ts'
+import type { Credentials, OutboundClient, OutboundResponse } from './connection-types.ts'
 import { madeAttempt, type Runs } from './integration-runs.ts'
 import { checkInput, givenBy } from './provider-operations.ts'
 
@@ -52,7 +52,7 @@ export function makeFunctionConnections(
     readonly time: StoreTime
     readonly lookups: Lookups
     readonly entrance: Entrance
-    readonly door: Pick<Door, 'send'>
+    readonly outboundClient: Pick<OutboundClient, 'send'>
     readonly credentials: Pick<Credentials, 'refused'>
     readonly runs: Runs
     readonly judge: Judge
@@ -60,7 +60,8 @@ export function makeFunctionConnections(
   },
   config: Pick<EngineConfig, 'responseBytesMax'>,
 ): FunctionConnections {
-  const { clock, store, commits, time, lookups, entrance, door, credentials, runs, judge, vars } = deps
+  const { clock, store, commits, time, lookups, entrance, outboundClient, credentials, runs, judge, vars } =
+    deps
   const compiled = new WeakMap<OperationDocument, CompiledOperation>()
   const counts = new WeakMap<FunctionRun, Map<string, number>>()
 
@@ -79,16 +80,16 @@ export function makeFunctionConnections(
     if (effect !== null && effect.acts > 0 && !effect.abilities.idempotent) throw new Error(why)
     const { work } = run.call.item
     const isLate = time.now() + delayMs >= work.expiresAt
-    const inDoubt = effect?.over?.state === 'unknown' && !effect.abilities.idempotent
+    const outcomeUnknown = effect?.over?.state === 'unknown' && !effect.abilities.idempotent
     run.stop(
       makeObstacle(effect?.key ?? run.key, {
-        step: !isLate ? 'again' : inDoubt ? 'park' : 'dead',
+        step: !isLate ? 'again' : outcomeUnknown ? 'park' : 'dead',
         delayMs,
         counts: isLate ? 'nothing' : 'wait',
-        class: inDoubt ? 'unknown' : (work.class ?? 'transient'),
+        class: outcomeUnknown ? 'unknown' : (work.class ?? 'transient'),
         reason: 'expired',
         error: why,
-        inDoubt,
+        outcomeUnknown,
       }),
     )
     const error = new Error(`the run was stopped: ${why}`)
@@ -141,7 +142,7 @@ export function makeFunctionConnections(
   const keepRun = (
     run: FunctionRun,
     row: NewRun,
-    exchanged: { readonly startedAt: number; readonly answer: DoorAnswer },
+    exchanged: { readonly startedAt: number; readonly answer: OutboundResponse },
     verdict: CallVerdict,
     given: { readonly effectRef: string | null; readonly error: string | null },
   ) => {
@@ -223,7 +224,7 @@ export function makeFunctionConnections(
       }
       if (isAct) effect.acts += 1
       const startedAt = time.now()
-      const answer = await door.send({
+      const answer = await outboundClient.send({
         tenant,
         connection,
         endpoint: operation.document.endpoint,
@@ -274,7 +275,7 @@ export function makeFunctionConnections(
           : ({ is: 'wait', ...answer.wait } as const)
       // A failure that a rotation handles says nothing about the other side.
       if (next === null || next.is === 'dead')
-        entrance.told(tenant, connection, hold, verdict.as === 'done' ? null : verdict.class)
+        entrance.reportResult(tenant, connection, hold, verdict.as === 'done' ? null : verdict.class)
       else entrance.used(hold)
       entrance.finished(hold)
       if (verdict.as === 'done') return copyPlain(gives?.value ?? null)
@@ -286,7 +287,7 @@ export function makeFunctionConnections(
     }
   }
 
-  const refused = (run: FunctionRun, { credential }: Account, answer: DoorAnswer, error: string) => {
+  const refused = (run: FunctionRun, { credential }: Account, answer: OutboundResponse, error: string) => {
     const { work, event } = run.call.item
     return credentials.refused(work.tenant, credential?.name ?? '', {
       version: answer.credentialVersion,

@@ -23,7 +23,7 @@ import type { Registry } from '../definitions/index.ts'
 import { canonicalEvent } from '../events/index.ts'
 import type { Item } from '../leases/index.ts'
 import { type Decision, type Held, type Participant, storableError } from '../settlement/index.ts'
-import type { DoorAnswer } from './connection-types.ts'
+import type { OutboundResponse } from './connection-types.ts'
 
 /** What a run is about. */
 export interface RunSubject {
@@ -35,7 +35,7 @@ export interface RunSubject {
 /** One exchange of an attempt, as it is stored. */
 export interface Exchanged {
   readonly startedAt: Instant
-  readonly answer: DoorAnswer
+  readonly answer: OutboundResponse
 }
 
 export interface Runs {
@@ -126,7 +126,7 @@ export function makeRuns(deps: {
   }
 
   /** null: no route wants it, or the run is about an event of this system itself. */
-  const tellCompleted = (held: Held, writes: readonly Write[]): EventPlan | null => {
+  const logCompleted = (held: Held, writes: readonly Write[]): EventPlan | null => {
     const { tenant } = held.work
     if (!deps.registry.isWanted(tenant, COMPLETED) || isCanonical(held.event)) return null
     const done = writes.find((write) => write.w === 'run.put' && write.row.state === 'completed')
@@ -156,7 +156,7 @@ export function makeRuns(deps: {
 
   const part: Participant = async (decision, { held, route }) => {
     const writes = await writesOf(held, deps.isOnConnection(route), decision)
-    const plan = writes.length === 0 ? null : tellCompleted(held, writes)
+    const plan = writes.length === 0 ? null : logCompleted(held, writes)
     return {
       writes: plan === null ? writes : [...writes, ...plan.writes],
       ...(plan === null ? {} : { plans: [plan] }),

@@ -13,12 +13,12 @@ import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Account, Lookups } from '../definitions/index.ts'
 import { redactOutcome, requestHead, responseHead } from '../effects/index.ts'
 import type { Buckets, Entrance } from '../flow-control/index.ts'
-import type { Authorized, Credentials, DoorAnswer, DoorRequest } from './connection-types.ts'
+import type { Authorized, Credentials, OutboundRequest, OutboundResponse } from './connection-types.ts'
 
 export interface Exchange {
-  send(request: DoorRequest): Promise<DoorAnswer>
+  send(request: OutboundRequest): Promise<OutboundResponse>
   /** Whether the credential is available, if there is no call to verify it. */
-  authorize(request: Pick<DoorRequest, 'tenant' | 'connection'>): Promise<Authorized>
+  authorize(request: Pick<OutboundRequest, 'tenant' | 'connection'>): Promise<Authorized>
 }
 
 export function makeExchange(
@@ -43,7 +43,7 @@ export function makeExchange(
     return known
   }
 
-  const authorize = async (account: Account, request: DoorRequest, url: string): Promise<Authorized> => {
+  const authorize = async (account: Account, request: OutboundRequest, url: string): Promise<Authorized> => {
     const { credential, provider, addresses } = account
     if (credential === null) return NOTHING
     return credentials.authorize({
@@ -106,7 +106,7 @@ export function makeExchange(
       const outcome = redactOutcome(raw, redact)
       const limits = outcome.kind === 'response' ? readLimits(outcome.headers, clock.now()) : null
       const isLimited = isRefusedByLimit(outcome, limits?.remaining ?? null)
-      buckets.told(tenant, account, request.buckets, { by, isLimited, limits })
+      buckets.reportResult(tenant, account, request.buckets, { by, isLimited, limits })
       const resetMs = limits?.resetAt == null ? null : Math.max(0, limits.resetAt - clock.now())
       return {
         outcome,
@@ -123,7 +123,7 @@ export function makeExchange(
 
 const NOTHING: Authorized = { ok: true, version: null, headers: {}, query: {}, secrets: [] }
 
-const EMPTY_REQUEST: Omit<DoorRequest, 'tenant' | 'connection'> = {
+const EMPTY_REQUEST: Omit<OutboundRequest, 'tenant' | 'connection'> = {
   endpoint: null,
   method: 'GET',
   target: '',
@@ -136,7 +136,7 @@ const EMPTY_REQUEST: Omit<DoorRequest, 'tenant' | 'connection'> = {
 }
 
 /** Nothing was sent, for this reason. */
-export function notSent(failureClass: FailureClass, error: string, head: string): DoorAnswer {
+export function notSent(failureClass: FailureClass, error: string, head: string): OutboundResponse {
   return {
     outcome: { kind: 'failed', sent: 'no', code: 'blocked', message: error, durationMs: 0 },
     problem: { class: failureClass, error },

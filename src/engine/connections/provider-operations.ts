@@ -19,7 +19,13 @@ import type { JsonValue } from '../../core/foundation/json/index.ts'
 import type { Vars } from '../../core/routing/index.ts'
 import type { EngineConfig } from '../config.ts'
 import type { Lookups } from '../definitions/index.ts'
-import { type Call, type Doubt, errorText, type InternalCall, type Performed } from '../effects/index.ts'
+import {
+  type Call,
+  errorText,
+  type InternalCall,
+  type KnownOutcome,
+  type Performed,
+} from '../effects/index.ts'
 
 export interface Operations {
   /** `call` goes through an outbound client. Throws ExpressionError if the input lacks something or does not fit. */
@@ -66,7 +72,7 @@ export function makeOperations(
     return { outcome, verdict, ...givenBy(action, response) }
   }
 
-  const ask = async (call: Call, action: OperationAction, scope: OperationScope): Promise<Doubt> => {
+  const ask = async (call: Call, action: OperationAction, scope: OperationScope): Promise<KnownOutcome> => {
     const { through } = call
     const { lookup } = action
     if (lookup === null || through === undefined) return { effect: 'unclear' }

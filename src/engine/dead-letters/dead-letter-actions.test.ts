@@ -21,18 +21,18 @@ import { readEdit } from './edited-events.ts'
 
 const T = DEFAULT_TENANT
 
-async function letterOf(world: World): Promise<DeadLetter> {
+async function deadLetterOf(world: World): Promise<DeadLetter> {
   const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 1 })).items
   if (letter === undefined) throw new Error('there is no dead letter')
   return letter
 }
 
 /** A node with one dead letter; the vendor accepts only orders other than o1. */
-async function withLetter(): Promise<{ world: World; node: Node; letter: DeadLetter }> {
+async function withDeadLetter(): Promise<{ world: World; node: Node; letter: DeadLetter }> {
   const world = makeWorld((request) => (request.url.endsWith('/o1') ? answered(422) : CREATED))
   const node = await world.node()
   await accept(world, node)
-  return { world, node, letter: await letterOf(world) }
+  return { world, node, letter: await deadLetterOf(world) }
 }
 
 /** Advances the world until the result is there. */
@@ -48,7 +48,7 @@ async function heard<Value>(world: World, answer: Promise<Value>): Promise<Value
 }
 
 test('[DL3] ready and discard change the dead letter, with a log line each', async () => {
-  const { world, node, letter } = await withLetter()
+  const { world, node, letter } = await withDeadLetter()
   await heard(world, node.engine.ready(T, letter.id, { actor: 'anna', reason: 'mended' }))
   expect(await world.reads.deadLetter(letter.id)).toMatchObject({ state: 'ready_to_replay', version: 2 })
   await heard(world, node.engine.discard(T, letter.id, { actor: 'anna', reason: 'not needed' }))
@@ -61,7 +61,7 @@ test('[DL3] ready and discard change the dead letter, with a log line each', asy
 })
 
 test('[DL6] actions on a final or deleted dead letter are refused, and nothing changes', async () => {
-  const { world, node, letter } = await withLetter()
+  const { world, node, letter } = await withDeadLetter()
   await heard(world, node.engine.discard(T, letter.id, { reason: 'no' }))
   const before = await world.store.system('verification').dump()
   const conflict = { code: 'conflict' }
@@ -82,7 +82,7 @@ test('[DL6] actions on a final or deleted dead letter are refused, and nothing c
 })
 
 test('[DL6] of two operators at once one is refused', async () => {
-  const { world, node, letter } = await withLetter()
+  const { world, node, letter } = await withDeadLetter()
   const both = [
     node.engine.discard(T, letter.id, { reason: 'one' }),
     node.engine.edit(T, letter.id, { data: { kind: 'paid' }, reason: 'two' }),
@@ -97,7 +97,7 @@ test('[DL6] of two operators at once one is refused', async () => {
 })
 
 test('[DL4] an edit leaves the original unchanged, and points the dead letter at a copy', async () => {
-  const { world, node, letter } = await withLetter()
+  const { world, node, letter } = await withDeadLetter()
   const original = await world.reads.event(letter.eventId)
   const data = { ...PAID, order: 'o2', big: 12345678901234567890n }
   const { eventId } = await heard(world, node.engine.edit(T, letter.id, { data, reason: 'typo' }))
@@ -127,7 +127,7 @@ test('[DL4] an edit leaves the original unchanged, and points the dead letter at
 })
 
 test('[DL14] a copy records who edited it, why and which fields; records left by retention are deleted', async () => {
-  const { world, node, letter } = await withLetter()
+  const { world, node, letter } = await withDeadLetter()
   const gone = 'evt_00000000-0000-7000-8000-000000000000'
   const left: Write = { w: 'record.put', kind: 'edit', key: gone, version: 1, body: '{}' }
   await heard(world, world.store.commit({ tenant: T, guards: [], writes: [left] }))
@@ -159,7 +159,7 @@ test('[DL14] a copy records who edited it, why and which fields; records left by
 })
 
 test('[DL5] a replay of an edited dead letter runs the copy under the old key', async () => {
-  const { world, node, letter } = await withLetter()
+  const { world, node, letter } = await withDeadLetter()
   expect(letter.key).toBe('BOOK:o1')
   for (const order of ['o3', 'o2']) {
     const data = { ...PAID, order }
@@ -178,7 +178,7 @@ test('[DL5] a replay of an edited dead letter runs the copy under the old key', 
 })
 
 test('[DL4] a payload beyond the limit is refused', async () => {
-  const { world, node, letter } = await withLetter()
+  const { world, node, letter } = await withDeadLetter()
   const data = { text: 'x'.repeat(1_048_576) }
   await expect(heard(world, node.engine.edit(T, letter.id, { data, reason: 'x' }))).rejects.toMatchObject({
     code: 'body_too_large',
@@ -187,7 +187,7 @@ test('[DL4] a payload beyond the limit is refused', async () => {
 })
 
 test('[DL3] a dead letter whose route was removed can be marked and discarded, but not replayed', async () => {
-  const { world, node, letter } = await withLetter()
+  const { world, node, letter } = await withDeadLetter()
   await heard(world, node.engine.apply(T, [SOURCE, { ...ROUTE, name: 'other' }]))
   await expect(heard(world, node.engine.replay(T, letter.id, { force: false }))).rejects.toMatchObject({
     code: 'definition_missing',

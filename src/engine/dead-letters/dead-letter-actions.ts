@@ -64,7 +64,7 @@ export interface PreparedReplay {
   readonly writes: readonly Write[]
   readonly work: NewWork
   /** Logs the replay once it is committed. */
-  told(decided: Decided): void
+  logDecision(decided: Decided): void
 }
 
 export interface Replayer extends DeadLetterActions {
@@ -102,7 +102,7 @@ export function makeReplayer(
     const { ok } = await unitOfWork.once(letter.tenant, { guards: [guardOf(letter)], writes, plans })
     if (!ok) throw new AppError('conflict', 'the dead letter changed meanwhile')
   }
-  const tell = (action: string, letter: DeadLetter, event: StoredEvent, decided: Decided) => {
+  const logAction = (action: string, letter: DeadLetter, event: StoredEvent, decided: Decided) => {
     const facts = { route: routeOf(letter), work: letter.workId, key: letter.key, class: letter.class }
     log.control(lineOf('dead-letter', action, event, { ...facts, message: decidedText(decided) }))
   }
@@ -121,7 +121,7 @@ export function makeReplayer(
     // The job will not run again: its lane goes on.
     const left: readonly Write[] = step.type === 'discard' ? [{ w: 'lane.leave', work: letter.workId }] : []
     await commit(letter, [{ w: 'deadLetter.put', row }, ...failed.writes, ...left], failed.plans)
-    tell(action, letter, event, decided)
+    logAction(action, letter, event, decided)
     if (left.length > 0) deps.wake()
   }
 
@@ -220,7 +220,7 @@ export function makeReplayer(
       ...(made.guard === null ? { guards: own } : { guards: [...own, made.guard], moving: own.length }),
       writes: [{ w: 'deadLetter.put', row }, ...addReplay(work, died)],
       work,
-      told: (decided) => log.control({ ...line, message: decidedText(decided) }),
+      logDecision: (decided) => log.control({ ...line, message: decidedText(decided) }),
     }
   }
 
@@ -246,7 +246,7 @@ export function makeReplayer(
         ...(await editWrites(store.forTenant(tenant), original, copy, decided)),
       ])
       const change = `${letter.payloadHash} became ${copy.payloadHash}, of ${copy.id}`
-      tell('EDITED', letter, original, { ...decided, reason: `${decided.reason} (payload ${change})` })
+      logAction('EDITED', letter, original, { ...decided, reason: `${decided.reason} (payload ${change})` })
       return { eventId: copy.id }
     },
 
@@ -261,7 +261,7 @@ export function makeReplayer(
         const { guards, writes } = prepared
         const result = await unitOfWork.once(tenant, { guards, writes, plans: [] })
         if (result.ok) {
-          prepared.told(decided)
+          prepared.logDecision(decided)
           deps.wake()
           return { workId: prepared.work.id }
         }

@@ -11,7 +11,7 @@ export {
   type DeliveriesFilter,
   type DeliveriesPreview,
   type EventFilter,
-  listLetters,
+  listDeadLetters,
   makeBulkReplays,
   RECOVERED,
   RECOVERY_VERDICTS,

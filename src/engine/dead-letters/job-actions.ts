@@ -13,8 +13,8 @@ import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import { JsonError } from '../../core/foundation/json/index.ts'
 import {
   type Counters,
+  deadLetterOf,
   EMPTY_NOTE,
-  letterOf,
   type Note,
   putBackCounters,
   type WorkRow,
@@ -31,7 +31,7 @@ import {
   freeLocks,
   ledgerGuard,
   nameNext,
-  otherDoubts,
+  otherUnknownOutcomes,
   resultText,
   settleLedger,
 } from '../effects/index.ts'
@@ -79,7 +79,7 @@ export function makeWorkActions(
 
   const entryOf = async ({ work, event, route }: Found): Promise<LedgerEntry | null> => {
     const reads = store.forTenant(work.tenant)
-    const letterId = letterOf(work)
+    const letterId = deadLetterOf(work)
     const letter = letterId === null ? null : await reads.deadLetter(letterId)
     const key = work.key ?? letter?.key ?? (route === null ? null : keyOf(route, work, event, config.vars))
     return key === null ? null : reads.ledger(key)
@@ -107,11 +107,17 @@ export function makeWorkActions(
     const hold: Guard = { g: 'work', work: work.id, state: work.state, epoch: work.epoch }
     const settlement = await settler.settleUnheld({ work, event }, route, decision, hold)
     if (!settlement.ok) throw new AppError('conflict', 'the item changed meanwhile')
-    tell(work, event, route, action, decided)
+    logAction(work, event, route, action, decided)
     if (decision.to === 'again') deps.wake()
   }
 
-  const tell = (work: WorkRow, event: StoredEvent, route: Route | null, action: string, decided: Decided) => {
+  const logAction = (
+    work: WorkRow,
+    event: StoredEvent,
+    route: Route | null,
+    action: string,
+    decided: Decided,
+  ) => {
     const facts = {
       route: route?.document.name ?? null,
       work: work.id,
@@ -146,14 +152,14 @@ export function makeWorkActions(
         // The job stays ended; jobs that wait for its key go on, and the replay of a dead job finds the decision.
         if (!isWaiting)
           throw new AppError('conflict', `the item is ${work.state}, and its effect is not in doubt`)
-        const [next] = await otherDoubts(store.forTenant(tenant), work, entry.key)
+        const [next] = await otherUnknownOutcomes(store.forTenant(tenant), work, entry.key)
         // A dead job keeps its lane position and its dead letter: its replay checks the other unknown outcomes.
         const naming = nameNext(work, work.state === 'dead' ? undefined : next)
         const locks = await freeLocks(store.forTenant(tenant), id)
         const guards = [ledgerGuard(entry), ...naming.guards, ...locks.guards]
         const result = await commits.once(tenant, guards, [word, ...naming.writes, ...locks.writes])
         if (!result.ok) throw new AppError('conflict', 'the ledger entry changed meanwhile')
-        tell(work, found.event, found.route, action, decided)
+        logAction(work, found.event, found.route, action, decided)
         deps.wake()
         return
       }

@@ -10,7 +10,7 @@ import type {
 import { describeError as describe, ExpressionError } from '../../core/expression/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Vars } from '../../core/routing/index.ts'
-import type { InForce, Registry } from './registry.ts'
+import type { Deployed, Registry } from './registry.ts'
 
 export interface Account {
   readonly name: string
@@ -34,12 +34,12 @@ export interface Lookups {
 export function makeLookups(deps: { readonly registry: Registry; readonly vars: Vars }): Lookups {
   const { registry, vars } = deps
   const known = new WeakMap<
-    InForce<ConnectionDocument>,
+    Deployed<ConnectionDocument>,
     { readonly provider: string; readonly credential: CredentialDocument | null; readonly found: Lookup }
   >()
 
   const resolve = (
-    { document, hash }: InForce<ConnectionDocument>,
+    { document, hash }: Deployed<ConnectionDocument>,
     provider: ProviderDocument,
     credential: CredentialDocument | null,
   ): Lookup => {

@@ -1,7 +1,7 @@
 // How definitions are stored: documents and their written texts by the document's hash, the deployed bundle as `current`, every
 // version of it as `v/00000012`, the summary of each for lists as `h/00000012`, and operators' overrides as `Route/name`.
 //
-// `pulse` counts every change of a tenant's definitions, whichever it was: one small row shows a node whether it is behind, and
+// `changeCounter` counts every change of a tenant's definitions, whichever it was: one small row shows a node whether it is behind, and
 // guards against concurrent changes.
 
 import {
@@ -54,8 +54,8 @@ export interface Control {
 }
 
 /** The stored definitions of a tenant. */
-export interface Kept {
-  readonly pulse: number
+export interface StoredDefinitions {
+  readonly changeCounter: number
   /** 0: nothing was ever applied. */
   readonly version: number
   readonly bundle: BundleRecord
@@ -75,13 +75,13 @@ const NOTHING: BundleRecord = {
 const CONTROLS_PER_PAGE = 500
 
 /** Versions are kept for rolling back; the oldest are deleted. */
-const VERSIONS_KEPT = 1_000
+const VERSIONS_STORED = 1_000
 
 function versionKey(version: number, part: 'v' | 'h' = 'v'): string {
   return `${part}/${String(version).padStart(8, '0')}`
 }
 
-export async function readPulse(reads: TenantReads): Promise<number> {
+export async function readChangeCounter(reads: TenantReads): Promise<number> {
   return (await reads.record('bundle', 'pulse'))?.version ?? 0
 }
 
@@ -89,17 +89,17 @@ export async function readPulse(reads: TenantReads): Promise<number> {
 const READ_TRIES = 5
 
 /** If it never rests, the known change counter stays behind what was read: it is checked again at the next occasion. */
-export async function readKept(reads: TenantReads): Promise<Kept> {
-  let kept = await readOnce(reads, await readPulse(reads))
+export async function readStoredDefinitions(reads: TenantReads): Promise<StoredDefinitions> {
+  let stored = await readOnce(reads, await readChangeCounter(reads))
   for (let tries = 1; tries < READ_TRIES; tries += 1) {
-    const pulse = await readPulse(reads)
-    if (pulse === kept.pulse) break
-    kept = await readOnce(reads, pulse)
+    const changeCounter = await readChangeCounter(reads)
+    if (changeCounter === stored.changeCounter) break
+    stored = await readOnce(reads, changeCounter)
   }
-  return kept
+  return stored
 }
 
-async function readOnce(reads: TenantReads, pulse: number): Promise<Kept> {
+async function readOnce(reads: TenantReads, changeCounter: number): Promise<StoredDefinitions> {
   const current = await reads.record('bundle', 'current')
   const controls = new Map<string, Control>()
   for (let cursor: string | null = null; ; ) {
@@ -113,7 +113,7 @@ async function readOnce(reads: TenantReads, pulse: number): Promise<Kept> {
     if (cursor === null) break
   }
   const bundle = current === null ? NOTHING : parseBundle(current.body)
-  return { pulse, version: current?.version ?? 0, bundle, controls }
+  return { changeCounter, version: current?.version ?? 0, bundle, controls }
 }
 
 export async function readVersion(reads: TenantReads, version: number): Promise<BundleRecord | null> {
@@ -196,7 +196,7 @@ export function putAuthored(hash: string, authored: Authored): Write {
   return { w: 'record.put', kind: 'authored', key: hash, version: 1, body }
 }
 
-export function putPulse(version: number): Write {
+export function putChangeCounter(version: number): Write {
   return { w: 'record.put', kind: 'bundle', key: 'pulse', version, body: '{}' }
 }
 
@@ -209,7 +209,7 @@ export function putCurrent(version: number, record: BundleRecord): Write {
 export function putBundle(version: number, record: BundleRecord): readonly Write[] {
   const body = stringifyJson(record as unknown as JsonValue)
   const head = stringifyJson(headOf(record) as unknown as JsonValue)
-  const oldest = version - VERSIONS_KEPT
+  const oldest = version - VERSIONS_STORED
   const forget = (part: 'v' | 'h'): Write => ({
     w: 'record.delete',
     kind: 'bundle',

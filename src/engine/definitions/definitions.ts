@@ -34,17 +34,17 @@ import {
   type BundleEntry,
   type BundleRecord,
   type Control,
-  type Kept,
   putBundle,
+  putChangeCounter,
   putControl,
   putCurrent,
   putDocument,
-  putPulse,
   readAuthored,
+  readChangeCounter,
   readHead,
-  readKept,
-  readPulse,
+  readStoredDefinitions,
   readVersion,
+  type StoredDefinitions,
   tryDocument,
 } from './definition-records.ts'
 import type {
@@ -64,8 +64,8 @@ import { authoredWrites, type NewDefinition, readMany, saveRecords } from './sto
 import { judgeVersions, type VersionWarning } from './workflow-versions.ts'
 
 /** What is deployed in this node. */
-interface Force {
-  readonly pulse: number
+interface DeployedBundle {
+  readonly changeCounter: number
   readonly version: number
   readonly hash: string
   readonly items: ReadonlyMap<string, DefinitionItem>
@@ -75,8 +75,8 @@ interface Force {
   readonly lacksKey: boolean
 }
 
-const EMPTY: Force = {
-  pulse: 0,
+const EMPTY: DeployedBundle = {
+  changeCounter: 0,
   version: 0,
   hash: '',
   items: new Map(),
@@ -113,20 +113,20 @@ export function makeDefinitions(deps: {
   wake(): void
 }): Definitions {
   const { store, registry, log, limits = TENANT_LIMITS } = deps
-  const forces = new Map<TenantId, Force>()
+  const deployedBundles = new Map<TenantId, DeployedBundle>()
   const listeners = new Set<(change: DefinitionsChange) => void>()
   /** Hashes of documents that say more than this version understands. */
   const newer = new Set<string>()
   /** Why documents cannot be decrypted here, by tenant and hash. */
   const unreadable = new Map<string, string>()
   /** Whether it was logged already that a document cannot be used. */
-  const told = new Set<string>()
-  let turn: Promise<unknown> = Promise.resolve()
+  const logged = new Set<string>()
+  let pending: Promise<unknown> = Promise.resolve()
 
   /** One after the other: a read of the store must not undo a concurrent change. */
   const inTurn = <Value>(work: () => Promise<Value>): Promise<Value> => {
-    const mine = turn.then(work)
-    turn = mine.catch(() => {})
+    const mine = pending.then(work)
+    pending = mine.catch(() => {})
     return mine
   }
 
@@ -139,7 +139,8 @@ export function makeDefinitions(deps: {
   ) => {
     const known = new Map(given)
     for (const hash of given.keys()) unreadable.delete(`${tenant} ${hash}`)
-    for (const { hash, document } of forces.get(tenant)?.items.values() ?? []) known.set(hash, document)
+    for (const { hash, document } of deployedBundles.get(tenant)?.items.values() ?? [])
+      known.set(hash, document)
     const missing = entries.filter(({ hash }) => !known.has(hash))
     const found = await readMany(missing, ({ hash }) => tryDocument(reads, hash))
     for (const [{ hash, kind, name }, stored] of found) {
@@ -175,65 +176,65 @@ export function makeDefinitions(deps: {
     )
   }
 
-  const putInForce = async (
+  const deploy = async (
     tenant: TenantId,
-    kept: Kept,
+    latest: StoredDefinitions,
     documents: ReadonlyMap<string, DefinitionDocument>,
   ) => {
-    const subscriptions = kept.bundle.documents.flatMap(({ kind, hash }) =>
+    const subscriptions = latest.bundle.documents.flatMap(({ kind, hash }) =>
       kind === 'Subscription' ? ((documents.get(hash) as SubscriptionDocument | undefined) ?? []) : [],
     )
     await deps.subscriptions?.prepare(tenant, subscriptions)
     // A definition that needs the key of `hmac` and does not get it is unusable, and its jobs wait.
-    const beforeHmac = await hashesBeforeHmac(tenant, kept.bundle.documents, documents)
-    const needsKey = kept.bundle.documents.some(
+    const beforeHmac = await hashesBeforeHmac(tenant, latest.bundle.documents, documents)
+    const needsKey = latest.bundle.documents.some(
       ({ hash }) => mayUseHmac(documents.get(hash)) && !beforeHmac.has(hash),
     )
     const lacksKey = needsKey && (await registry.hmacKeys.load(tenant)) === null
     const items = new Map<string, DefinitionItem>()
     const overrides = new Map<string, DefinitionStatus>()
-    for (const entry of kept.bundle.documents) {
+    for (const entry of latest.bundle.documents) {
       const document = documents.get(entry.hash)
       if (document === undefined) continue
       const id = definitionId(entry)
-      const control = kept.controls.get(id) ?? null
+      const control = latest.controls.get(id) ?? null
       const declared = declaredStatus(document)
       if (control !== null) overrides.set(id, control.status)
       const status = declared === null ? null : (control?.status ?? declared)
       items.set(id, { ...entry, document, status, declaredStatus: declared, control })
     }
-    const { pulse, version } = kept
-    const { hash, folder } = kept.bundle
+    const { changeCounter, version } = latest
+    const { hash, folder } = latest.bundle
     const put = [...items.values()].map(({ document, hash }) => ({
       document,
       hash,
       isNewer: newer.has(hash),
       isBeforeHmac: beforeHmac.has(hash),
     }))
-    const sealed = kept.bundle.documents.flatMap(({ kind, name, hash }) => {
+    const encrypted = latest.bundle.documents.flatMap(({ kind, name, hash }) => {
       const error = documents.has(hash) ? undefined : unreadable.get(`${tenant} ${hash}`)
       return error === undefined ? [] : [{ document: { kind, name }, hash, error }]
     })
     await compileAhead(put.flatMap(({ document, isNewer }) => (isNewer ? [] : [document])))
-    const unusable = registry.put(tenant, put, overrides, sealed)
+    const unusable = registry.put(tenant, put, overrides, encrypted)
     for (const { document, error } of unusable) {
       const definition = definitionId(document)
       const id = `${tenant}/${items.get(definition)?.hash ?? definition}`
-      if (!told.has(id)) log.error('definitions.unusable', { tenant, definition, error })
-      told.add(id)
+      if (!logged.has(id)) log.error('definitions.unusable', { tenant, definition, error })
+      logged.add(id)
     }
-    forces.set(tenant, { pulse, version, hash, items, folder: new Set(folder), lacksKey })
+    deployedBundles.set(tenant, { changeCounter, version, hash, items, folder: new Set(folder), lacksKey })
     deps.subscriptions?.put(tenant, subscriptions)
     deps.wake()
     const codeHashes = [...new Set([...items.values()].flatMap(({ document }) => codeHashesOf(document)))]
     for (const listener of listeners) listener({ tenant, version, hash, codeHashes })
   }
 
-  const loadTenant = async (tenant: TenantId): Promise<Force> => {
+  const loadTenant = async (tenant: TenantId): Promise<DeployedBundle> => {
     const reads = store.forTenant(tenant)
-    const kept = await readKept(reads)
-    await putInForce(tenant, kept, await documentsOf(reads, tenant, kept.bundle.documents, new Map()))
-    return forces.get(tenant) as Force
+    const latest = await readStoredDefinitions(reads)
+    await deploy(tenant, latest, await documentsOf(reads, tenant, latest.bundle.documents, new Map()))
+    return deployedBundles.get(tenant) as DeployedBundle
   }
 
   /** Before the first definition that calls `hmac` is deployed, its key is in the store: no node finds the one without the other. */
@@ -241,34 +242,34 @@ export function makeDefinitions(deps: {
     if (fresh.some(mayUseHmac)) await registry.hmacKeys.ensure(tenant)
   }
 
-  const refresh = async (tenant: TenantId): Promise<Force> => {
-    const pulse = await readPulse(store.forTenant(tenant))
-    const known = forces.get(tenant)
+  const refresh = async (tenant: TenantId): Promise<DeployedBundle> => {
+    const changeCounter = await readChangeCounter(store.forTenant(tenant))
+    const known = deployedBundles.get(tenant)
     // A key that was missing or could not be decrypted may be usable by now: another node encrypts it again with the current
     // master key.
     const hasKeyAgain = known?.lacksKey === true && (await registry.hmacKeys.load(tenant)) !== null
-    if (known !== undefined && known.pulse === pulse && !hasKeyAgain) return known
-    if (known === undefined && pulse === 0) return EMPTY
+    if (known !== undefined && known.changeCounter === changeCounter && !hasKeyAgain) return known
+    if (known === undefined && changeCounter === 0) return EMPTY
     return inTurn(() => loadTenant(tenant))
   }
 
-  const guardsOf = ({ pulse, version }: Kept): readonly Guard[] => [
-    { g: 'version', of: 'bundle', key: 'pulse', version: pulse },
+  const guardsOf = ({ changeCounter, version }: StoredDefinitions): readonly Guard[] => [
+    { g: 'version', of: 'bundle', key: 'pulse', version: changeCounter },
     { g: 'version', of: 'bundle', key: 'current', version },
   ]
 
   /** Stores the entries as the next version and deploys them. */
   const enact = async (
     tenant: TenantId,
-    kept: Kept,
+    latest: StoredDefinitions,
     { entries, changes, folder, rolledBack, warnings }: Next,
     given: ReadonlyMap<string, DefinitionDocument>,
     said: Said,
   ): Promise<Applied> => {
     const reads = store.forTenant(tenant)
-    const version = kept.version + 1
+    const version = latest.version + 1
     const appliedAt = deps.now()
-    const old = new Map(kept.bundle.documents.map((entry) => [definitionId(entry), entry]))
+    const old = new Map(latest.bundle.documents.map((entry) => [definitionId(entry), entry]))
     const documents = entries.map((entry): BundleEntry => {
       const { kind, name, hash, managedBy } = entry
       const before = old.get(definitionId(entry))
@@ -276,9 +277,9 @@ export function makeDefinitions(deps: {
         ? { ...before, managedBy }
         : { kind, name, hash, managedBy, version, at: appliedAt, by: said.by }
     })
-    const known = await documentsOf(reads, tenant, [...kept.bundle.documents, ...documents], given)
-    const controls = controlsAfter(kept, documents, known)
-    const ended = [...kept.controls.keys()].filter((id) => !controls.has(id))
+    const known = await documentsOf(reads, tenant, [...latest.bundle.documents, ...documents], given)
+    const controls = controlsAfter(latest, documents, known)
+    const ended = [...latest.controls.keys()].filter((id) => !controls.has(id))
     const claimed = (await deps.subscriptions?.claim(tenant, newSubscriptions(changes))) ?? []
     const bundle: BundleRecord = {
       hash: hashEntries(documents),
@@ -292,16 +293,16 @@ export function makeDefinitions(deps: {
     }
     const result = await store.commit({
       tenant,
-      guards: [...guardsOf(kept), ...claimed],
+      guards: [...guardsOf(latest), ...claimed],
       writes: [
-        putPulse(kept.pulse + 1),
+        putChangeCounter(latest.changeCounter + 1),
         ...putBundle(version, bundle),
         ...ended.map((key): Write => ({ w: 'record.delete', kind: 'control', key })),
       ],
     })
     if (!result.ok) throw overtaken()
     deps.enacted?.(tenant)
-    await putInForce(tenant, { pulse: kept.pulse + 1, version, bundle, controls }, known)
+    await deploy(tenant, { changeCounter: latest.changeCounter + 1, version, bundle, controls }, known)
     log.info('definitions.applied', {
       tenant,
       version,
@@ -310,27 +311,31 @@ export function makeDefinitions(deps: {
       by: said.by,
     })
     const changed = new Set(idsChanged(changes))
-    const putBack = kept.bundle.rolledBack.filter((id) => changed.has(id) && !rolledBack.includes(id))
+    const putBack = latest.bundle.rolledBack.filter((id) => changed.has(id) && !rolledBack.includes(id))
     return { version, hash: bundle.hash, changes, putBack, warnings }
   }
 
   /** Stores what the folder has now, if nothing else changes: no version of its own, but every node must know. */
   const enactFolder = async (
     tenant: TenantId,
-    kept: Kept,
+    latest: StoredDefinitions,
     folder: readonly string[],
     given: ReadonlyMap<string, DefinitionDocument>,
   ) => {
-    const next: Kept = { ...kept, pulse: kept.pulse + 1, bundle: { ...kept.bundle, folder } }
-    const known = await documentsOf(store.forTenant(tenant), tenant, kept.bundle.documents, given)
+    const next: StoredDefinitions = {
+      ...latest,
+      changeCounter: latest.changeCounter + 1,
+      bundle: { ...latest.bundle, folder },
+    }
+    const known = await documentsOf(store.forTenant(tenant), tenant, latest.bundle.documents, given)
     const result = await store.commit({
       tenant,
-      guards: guardsOf(kept),
-      writes: [putPulse(next.pulse), putCurrent(next.version, next.bundle)],
+      guards: guardsOf(latest),
+      writes: [putChangeCounter(next.changeCounter), putCurrent(next.version, next.bundle)],
     })
     if (!result.ok) throw overtaken()
     deps.enacted?.(tenant)
-    await putInForce(tenant, next, known)
+    await deploy(tenant, next, known)
   }
 
   /** Lets the node do other work between two documents, if they take long. */
@@ -389,7 +394,7 @@ export function makeDefinitions(deps: {
     }
   }
 
-  const refuseBeyondLimits = (tenant: TenantId, entries: readonly Entry[], { bundle }: Kept) => {
+  const refuseBeyondLimits = (tenant: TenantId, entries: readonly Entry[], { bundle }: StoredDefinitions) => {
     if (entries.length > bundle.documents.length) holdToLimit('definitions', entries.length, limits)
     const countOf = (all: readonly { readonly kind: string }[]) =>
       all.filter(({ kind }) => kind === 'Subscription').length
@@ -397,9 +402,9 @@ export function makeDefinitions(deps: {
     if (added > 0) holdToLimit('subscriptions', registry.subscriptions(tenant).length + added, limits)
   }
 
-  const merge = (kept: Kept, request: Omit<ApplyRequest, keyof Said>) => {
-    const inFolder = new Set(kept.bundle.folder)
-    const merged = mergeEntries(kept.bundle.documents, {
+  const merge = (latest: StoredDefinitions, request: Omit<ApplyRequest, keyof Said>) => {
+    const inFolder = new Set(latest.bundle.folder)
+    const merged = mergeEntries(latest.bundle.documents, {
       documents: request.definitions.map(({ document }) => ({
         kind: document.kind,
         name: document.name,
@@ -419,16 +424,16 @@ export function makeDefinitions(deps: {
 
   const apply = async (tenant: TenantId, request: ApplyRequest): Promise<Applied> => {
     const reads = store.forTenant(tenant)
-    const kept = await readKept(reads)
-    if (request.base !== undefined && request.base !== kept.version) {
-      throw new AppError('conflict', `version ${kept.version} is in force, not ${request.base}`)
+    const latest = await readStoredDefinitions(reads)
+    if (request.base !== undefined && request.base !== latest.version) {
+      throw new AppError('conflict', `version ${latest.version} is in force, not ${request.base}`)
     }
-    const { entries, changes } = merge(kept, request)
-    refuseBeyondLimits(tenant, entries, kept)
-    const folder = folderAfter(kept, request)
-    const inForce = new Set(kept.bundle.documents.map(({ hash }) => hash))
+    const { entries, changes } = merge(latest, request)
+    refuseBeyondLimits(tenant, entries, latest)
+    const folder = folderAfter(latest, request)
+    const deployed = new Set(latest.bundle.documents.map(({ hash }) => hash))
     const changed = request.definitions.flatMap(({ document }) =>
-      inForce.has(hashDocument(document)) ? [] : [document],
+      deployed.has(hashDocument(document)) ? [] : [document],
     )
     await refuseUnusable(changed)
     const wanted = new Map(request.definitions.map(({ document }) => [definitionId(document), document]))
@@ -442,21 +447,21 @@ export function makeDefinitions(deps: {
     // A document that cannot be decrypted is stored again.
     const isLost = (hash: string) => unreadable.has(`${tenant} ${hash}`)
     const isHealed = [...given.keys()].some(isLost)
-    const stored = new Set(kept.bundle.documents.flatMap(({ hash }) => (isLost(hash) ? [] : [hash])))
+    const stored = new Set(latest.bundle.documents.flatMap(({ hash }) => (isLost(hash) ? [] : [hash])))
     const fresh = [...given]
       .filter(([hash]) => !stored.has(hash))
       .map(([, document]) => putDocument(document))
     await saveRecords(store, tenant, [...fresh, ...(await authoredWrites(reads, request.definitions))])
-    const isSame = changes.every(({ change }) => change === 'unchanged') && kept.version > 0
-    const rolledBack = request.managedBy === 'folder' ? [] : kept.bundle.rolledBack
+    const isSame = changes.every(({ change }) => change === 'unchanged') && latest.version > 0
+    const rolledBack = request.managedBy === 'folder' ? [] : latest.bundle.rolledBack
     if (!isSame)
-      return enact(tenant, kept, { entries, changes, folder, rolledBack, warnings }, given, request)
-    if (isHealed || folder.join('\n') !== kept.bundle.folder.join('\n')) {
-      await enactFolder(tenant, kept, folder, given)
-    } else if (forces.get(tenant)?.pulse !== kept.pulse) {
-      await putInForce(tenant, kept, await documentsOf(reads, tenant, kept.bundle.documents, given))
+      return enact(tenant, latest, { entries, changes, folder, rolledBack, warnings }, given, request)
+    if (isHealed || folder.join('\n') !== latest.bundle.folder.join('\n')) {
+      await enactFolder(tenant, latest, folder, given)
+    } else if (deployedBundles.get(tenant)?.changeCounter !== latest.changeCounter) {
+      await deploy(tenant, latest, await documentsOf(reads, tenant, latest.bundle.documents, given))
     }
-    return { version: kept.version, hash: kept.bundle.hash, changes, putBack: [], warnings }
+    return { version: latest.version, hash: latest.bundle.hash, changes, putBack: [], warnings }
   }
 
   /** Old code may be gone, or need something that this machine no longer has: better refused now than by every job. */
@@ -501,31 +506,35 @@ export function makeDefinitions(deps: {
     said: Said,
   ): Promise<DefinitionItem | null> => {
     const reads = store.forTenant(tenant)
-    const kept = await readKept(reads)
-    const entry = kept.bundle.documents.find((one) => definitionId(one) === id)
-    const documents = await documentsOf(reads, tenant, kept.bundle.documents, new Map())
+    const latest = await readStoredDefinitions(reads)
+    const entry = latest.bundle.documents.find((one) => definitionId(one) === id)
+    const documents = await documentsOf(reads, tenant, latest.bundle.documents, new Map())
     const document = entry === undefined ? undefined : documents.get(entry.hash)
     if (document === undefined) throw new AppError('not_found', `there is no ${id} in force`)
     const step = controlDefinition(document, verb)
     if (!step.ok) throw new AppError('invalid_request', step.why)
-    const before = kept.controls.get(id)
+    const before = latest.controls.get(id)
     if ((before?.status ?? declaredStatus(document)) !== step.status) {
-      const controls = new Map(kept.controls)
+      const controls = new Map(latest.controls)
       const control = { status: step.status, at: deps.now(), by: said.by, reason: said.reason }
       if (step.override === null) controls.delete(id)
       else controls.set(id, control)
-      const pulse = kept.pulse + 1
+      const changeCounter = latest.changeCounter + 1
       const write: Write =
         step.override === null ? { w: 'record.delete', kind: 'control', key: id } : putControl(id, control)
-      const result = await store.commit({ tenant, guards: guardsOf(kept), writes: [putPulse(pulse), write] })
+      const result = await store.commit({
+        tenant,
+        guards: guardsOf(latest),
+        writes: [putChangeCounter(changeCounter), write],
+      })
       if (!result.ok) return null
       deps.enacted?.(tenant)
-      await putInForce(tenant, { ...kept, pulse, controls }, documents)
+      await deploy(tenant, { ...latest, changeCounter, controls }, documents)
       log.info('definitions.controlled', { tenant, definition: id, status: step.status, ...said })
-    } else if (forces.get(tenant)?.pulse !== kept.pulse) {
-      await putInForce(tenant, kept, documents)
+    } else if (deployedBundles.get(tenant)?.changeCounter !== latest.changeCounter) {
+      await deploy(tenant, latest, documents)
     }
-    return forces.get(tenant)?.items.get(id) ?? null
+    return deployedBundles.get(tenant)?.items.get(id) ?? null
   }
 
   /** The versions in which the definition changed, as far as they are kept. */
@@ -545,9 +554,9 @@ export function makeDefinitions(deps: {
     apply: (tenant, request) => inTurn(() => apply(tenant, request)),
     async plan(tenant, request) {
       const reads = store.forTenant(tenant)
-      const kept = await readKept(reads)
-      const { changes } = merge(kept, request)
-      const entries = new Map(kept.bundle.documents.map((entry) => [definitionId(entry), entry]))
+      const latest = await readStoredDefinitions(reads)
+      const { changes } = merge(latest, request)
+      const entries = new Map(latest.bundle.documents.map((entry) => [definitionId(entry), entry]))
       const wanted = new Map(request.definitions.map((one) => [definitionId(one.document), one]))
       const planned: PlannedChange[] = []
       for (const change of changes) {
@@ -562,19 +571,19 @@ export function makeDefinitions(deps: {
       const warnings = await judgeVersions(reads, changes, (one) => wanted.get(definitionId(one))?.document, {
         refuses: false,
       })
-      return { base: kept.version, changes: planned, warnings }
+      return { base: latest.version, changes: planned, warnings }
     },
     rollback: (tenant, { to, ...said }) =>
       inTurn(async () => {
         const reads = store.forTenant(tenant)
-        const kept = await readKept(reads)
+        const latest = await readStoredDefinitions(reads)
         const target = await readVersion(reads, to)
         if (target === null) throw new AppError('not_found', `there is no version ${to}`)
-        const changes = compareEntries(kept.bundle.documents, target.documents)
+        const changes = compareEntries(latest.bundle.documents, target.documents)
         if (changes.every(({ change }) => change === 'unchanged')) {
           return {
-            version: kept.version,
-            hash: kept.bundle.hash,
+            version: latest.version,
+            hash: latest.bundle.hash,
             changes,
             putBack: [],
             warnings: [],
@@ -583,13 +592,13 @@ export function makeDefinitions(deps: {
         }
         await refuseLostCode(tenant, target.documents, changes)
         const documents = await documentsOf(reads, tenant, target.documents, new Map())
-        const inForce = new Set(kept.bundle.documents.map(({ hash }) => hash))
+        const deployed = new Set(latest.bundle.documents.map(({ hash }) => hash))
         refuseUnreadable(
           tenant,
-          target.documents.filter(({ hash }) => !inForce.has(hash)),
+          target.documents.filter(({ hash }) => !deployed.has(hash)),
         )
         await refuseUnusable(
-          target.documents.flatMap(({ hash }) => (inForce.has(hash) ? [] : (documents.get(hash) ?? []))),
+          target.documents.flatMap(({ hash }) => (deployed.has(hash) ? [] : (documents.get(hash) ?? []))),
         )
         const hashes = new Map(target.documents.map((entry) => [definitionId(entry), entry.hash]))
         const warnings = await judgeVersions(
@@ -599,13 +608,13 @@ export function makeDefinitions(deps: {
           { refuses: true },
         )
         // What the folder has does not depend on what is deployed.
-        const { folder } = kept.bundle
+        const { folder } = latest.bundle
         const inFolder = new Set(folder)
         const overridden = idsChanged(changes).filter((id) => inFolder.has(id))
-        const rolledBack = [...new Set([...kept.bundle.rolledBack, ...overridden])]
+        const rolledBack = [...new Set([...latest.bundle.rolledBack, ...overridden])]
         const next = { entries: target.documents, changes, folder, rolledBack, warnings }
-        const applied = await enact(tenant, kept, next, new Map(), said)
-        const before = new Map(kept.bundle.documents.map((entry) => [definitionId(entry), entry.hash]))
+        const applied = await enact(tenant, latest, next, new Map(), said)
+        const before = new Map(latest.bundle.documents.map((entry) => [definitionId(entry), entry.hash]))
         const paths = await readMany(overridden, async (id) => {
           const hash = before.get(id)
           return hash === undefined ? null : ((await readAuthored(reads, hash))?.path ?? null)
@@ -655,7 +664,7 @@ export function makeDefinitions(deps: {
         orConflict('the definitions keep changing'),
       ),
     goneFromFolder(tenant) {
-      const { items, folder } = forces.get(tenant) ?? EMPTY
+      const { items, folder } = deployedBundles.get(tenant) ?? EMPTY
       return [...items.values()].filter(
         (item) => item.managedBy === 'folder' && !folder.has(definitionId(item)),
       )
@@ -667,7 +676,7 @@ export function makeDefinitions(deps: {
       await refresh(tenant)
     },
     owners: (tenant) =>
-      new Map([...(forces.get(tenant)?.items ?? [])].map(([id, { managedBy }]) => [id, managedBy])),
+      new Map([...(deployedBundles.get(tenant)?.items ?? [])].map(([id, { managedBy }]) => [id, managedBy])),
     onChange(listener) {
       listeners.add(listener)
       return () => {
@@ -690,16 +699,16 @@ function idsChanged(changes: readonly Change[]): readonly string[] {
 const overtaken = () => new AppError('conflict', 'other definitions were applied meanwhile')
 
 /** Kind and name of the folder's definitions, once this is applied. */
-function folderAfter(kept: Kept, request: ApplyRequest): readonly string[] {
+function folderAfter(latest: StoredDefinitions, request: ApplyRequest): readonly string[] {
   if (request.managedBy === 'folder') {
     return request.definitions.map(({ document }) => definitionId(document)).sort()
   }
-  return request.isWithoutFolder === true ? [] : kept.bundle.folder
+  return request.isWithoutFolder === true ? [] : latest.bundle.folder
 }
 
 /** An operator's override ends with its definition, and when the document itself declares a new status. */
 function controlsAfter(
-  kept: Kept,
+  latest: StoredDefinitions,
   entries: readonly BundleEntry[],
   documents: ReadonlyMap<string, DefinitionDocument>,
 ): ReadonlyMap<string, Control> {
@@ -707,10 +716,10 @@ function controlsAfter(
     const document = entry === undefined ? undefined : documents.get(entry.hash)
     return document === undefined ? null : declaredStatus(document)
   }
-  const before = new Map(kept.bundle.documents.map((entry) => [definitionId(entry), entry]))
+  const before = new Map(latest.bundle.documents.map((entry) => [definitionId(entry), entry]))
   const after = new Map(entries.map((entry) => [definitionId(entry), entry]))
   return new Map(
-    [...kept.controls].filter(([id]) => {
+    [...latest.controls].filter(([id]) => {
       const entry = after.get(id)
       return entry !== undefined && statusOf(entry) === statusOf(before.get(id))
     }),

@@ -3,7 +3,7 @@ import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.t
 import { compileSubscription } from '../../core/webhooks/subscription/index.ts'
 import { makeWorld, ROUTE, SOURCE } from '../engine.fixture.ts'
 import { HOOK } from '../webhooks/deliveries/deliveries.fixture.ts'
-import { makeSubscriptionsInForce } from './deployed-subscriptions.ts'
+import { makeDeployedSubscriptions } from './deployed-subscriptions.ts'
 import { makeRegistry } from './registry.ts'
 
 const named = (name: string, on: readonly string[] = ['shop.*']) => compileSubscription({ ...HOOK, name, on })
@@ -27,7 +27,7 @@ test('[DY1] the candidates of a tenant without subscriptions are the very list o
 })
 
 test('[DY2] those that do not match are not examined, and a result is cached', () => {
-  const all = makeSubscriptionsInForce()
+  const all = makeDeployedSubscriptions()
   let looks = 0
   const watched = Array.from({ length: 300 }, (_, n) => {
     const { route, ...rest } = named(`s${n}`, [`other.e${n}`])
@@ -48,7 +48,7 @@ test('[DY2] those that do not match are not examined, and a result is cached', (
 })
 
 test('[DY2] the next event sees a change, whatever it is', () => {
-  const all = makeSubscriptionsInForce()
+  const all = makeDeployedSubscriptions()
   const find = () =>
     all.candidates(DEFAULT_TENANT, 'shop.paid').map(({ consumer, status }) => [consumer, status])
   all.put(DEFAULT_TENANT, [named('a')])

@@ -14,7 +14,7 @@ import {
   withStatus,
 } from '../../core/webhooks/subscription/index.ts'
 
-export interface SubscriptionsInForce {
+export interface DeployedSubscriptions {
   /** Those of a tenant's definitions, all of them: others are no longer deployed. */
   putDefined(tenant: TenantId, subscriptions: readonly Subscription[]): void
   /** Those of its API, beside the existing ones. */
@@ -51,7 +51,7 @@ interface Tenant {
 const SUBJECTS_MAX = 4_096
 const NONE: readonly Route[] = []
 
-export function makeSubscriptionsInForce(): SubscriptionsInForce {
+export function makeDeployedSubscriptions(): DeployedSubscriptions {
   const tenants = new Map<string, Tenant>()
   let version = 0
 

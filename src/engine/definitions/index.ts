@@ -2,7 +2,7 @@
 
 export { type Account, type Lookups, makeLookups } from './connection-lookup.ts'
 export { connectionOf, type Named } from './connection-of-action.ts'
-export { putDocument, readPulse } from './definition-records.ts'
+export { putDocument, readChangeCounter } from './definition-records.ts'
 export type {
   Applied,
   ApplyRequest,
@@ -14,6 +14,6 @@ export type {
 export { makeDefinitions } from './definitions.ts'
 export { subscriptionOf } from './deployed-subscriptions.ts'
 export { followDefinitions } from './follow-definitions.ts'
-export { type InForce, makeRegistry, NEWER_LANGUAGE, type Registry } from './registry.ts'
+export { type Deployed, makeRegistry, NEWER_LANGUAGE, type Registry } from './registry.ts'
 export type { NewDefinition } from './stored-documents.ts'
 export type { VersionWarning } from './workflow-versions.ts'

@@ -47,10 +47,10 @@ import {
 import type { Random } from '../../ports/random.ts'
 import type { Store } from '../../ports/store.ts'
 import { type HmacKeys, makeHmacKeys } from '../secrets/index.ts'
-import { makeSubscriptionsInForce, subscriptionOf } from './deployed-subscriptions.ts'
+import { makeDeployedSubscriptions, subscriptionOf } from './deployed-subscriptions.ts'
 
 /** A document that others refer to by name. */
-export interface InForce<Document> {
+export interface Deployed<Document> {
   readonly document: Document
   readonly hash: string
 }
@@ -62,9 +62,9 @@ interface Bundle {
   readonly workflows: ReadonlyMap<string, Workflow>
   /** Whose jobs wait for a lock: several workflows may share one. */
   readonly locks: ReadonlySet<string>
-  readonly providers: ReadonlyMap<string, InForce<ProviderDocument>>
-  readonly connections: ReadonlyMap<string, InForce<ConnectionDocument>>
-  readonly credentials: ReadonlyMap<string, InForce<CredentialDocument>>
+  readonly providers: ReadonlyMap<string, Deployed<ProviderDocument>>
+  readonly connections: ReadonlyMap<string, Deployed<ConnectionDocument>>
+  readonly credentials: ReadonlyMap<string, Deployed<CredentialDocument>>
   candidates(subject: string): readonly Route[]
 }
 
@@ -157,7 +157,7 @@ export interface Registry {
    * Whether one of them is more than a source, so that this node cannot say which consumers want an event: it accepts none, and
    * leaves the jobs of the tenant to others.
    */
-  isBeyondUs(tenant: TenantId): boolean
+  needsNewerVersion(tenant: TenantId): boolean
   /** Whether any consumer may want an event of this subject, including those that this version cannot use. */
   isWanted(tenant: TenantId, subject: string): boolean
   /** Whether it is defined and its jobs wait: it is paused or disabled. */
@@ -167,14 +167,14 @@ export interface Registry {
   /** Names of headers that its documents read, including those of its subscriptions. */
   headersRead(tenant: string): ReadonlySet<string>
   /** A built-in one, or the tenant's own. */
-  provider(tenant: TenantId, name: string): InForce<ProviderDocument> | null
+  provider(tenant: TenantId, name: string): Deployed<ProviderDocument> | null
   /** By name; including the built-in ones. */
-  providers(tenant: TenantId): readonly InForce<ProviderDocument>[]
+  providers(tenant: TenantId): readonly Deployed<ProviderDocument>[]
   isBuiltIn(provider: string): boolean
-  connection(tenant: TenantId, name: string): InForce<ConnectionDocument> | null
-  connections(tenant: TenantId): readonly InForce<ConnectionDocument>[]
-  credential(tenant: TenantId, name: string): InForce<CredentialDocument> | null
-  credentials(tenant: TenantId): readonly InForce<CredentialDocument>[]
+  connection(tenant: TenantId, name: string): Deployed<ConnectionDocument> | null
+  connections(tenant: TenantId): readonly Deployed<ConnectionDocument>[]
+  credential(tenant: TenantId, name: string): Deployed<CredentialDocument> | null
+  credentials(tenant: TenantId): readonly Deployed<CredentialDocument>[]
 }
 
 function unionOf(sets: readonly ReadonlySet<string>[]): ReadonlySet<string> {
@@ -260,11 +260,11 @@ export function makeRegistry(deps: {
   const bundles = new Map<string, Bundle>()
   /** Consumers whose documents another version wrote, and this one cannot use. */
   const unusables = new Map<TenantId, ReadonlySet<string>>()
-  const beyondUs = new Set<TenantId>()
+  const newerVersionNeeded = new Set<TenantId>()
   /** The same, of subscriptions of the API. */
   const unusableHooks = new Map<TenantId, Set<string>>()
-  const isBeyondUs = (tenant: TenantId) => beyondUs.has(tenant) || unusableHooks.has(tenant)
-  const subscriptions = makeSubscriptionsInForce()
+  const needsNewerVersion = (tenant: TenantId) => newerVersionNeeded.has(tenant) || unusableHooks.has(tenant)
+  const subscriptions = makeDeployedSubscriptions()
   const pinned = new Map<string, Route>()
   const workflows = new Map<string, Workflow>()
   /** Of the bundles' definitions. */
@@ -405,8 +405,8 @@ export function makeRegistry(deps: {
       headers.delete(tenant)
       putDefinedSubscriptions(tenant, ours, unusable)
       unusables.set(tenant, new Set(unusable.map(({ document }) => consumerOf(document))))
-      if (unusable.some(({ document }) => document.kind !== 'Source')) beyondUs.add(tenant)
-      else beyondUs.delete(tenant)
+      if (unusable.some(({ document }) => document.kind !== 'Source')) newerVersionNeeded.add(tenant)
+      else newerVersionNeeded.delete(tenant)
       for (const route of bundle.routes.values()) remember(tenant, route)
       for (const workflow of bundle.workflows.values()) rememberWorkflow(tenant, workflow)
       consumers = null
@@ -459,7 +459,7 @@ export function makeRegistry(deps: {
     sources: (tenant) => [...(bundles.get(tenant)?.sources.values() ?? [])],
     source: (tenant, name) => bundles.get(tenant)?.sources.get(name) ?? null,
     candidates,
-    isWanted: (tenant, subject) => isBeyondUs(tenant) || candidates(tenant, subject).length > 0,
+    isWanted: (tenant, subject) => needsNewerVersion(tenant) || candidates(tenant, subject).length > 0,
     route: (tenant, consumer) => bundles.get(tenant)?.routes.get(consumer) ?? deliveryRoute(tenant, consumer),
     routes: (tenant) => [...(bundles.get(tenant)?.routes.values() ?? [])],
     workflow: (tenant, name) => bundles.get(tenant)?.workflows.get(`${WORKFLOW_PREFIX}${name}`) ?? null,
@@ -491,7 +491,7 @@ export function makeRegistry(deps: {
     isUnusable: (tenant, consumer) =>
       unusables.get(tenant)?.has(consumer) === true || unusableHooks.get(tenant)?.has(consumer) === true,
     hasUnusable: (tenant) => (unusables.get(tenant)?.size ?? 0) > 0 || unusableHooks.has(tenant),
-    isBeyondUs,
+    needsNewerVersion,
     knows: (tenant, consumer) => find(tenant, consumer) !== undefined,
     isHeld(tenant, consumer) {
       const found = find(tenant, consumer)
@@ -514,7 +514,7 @@ export function makeRegistry(deps: {
   }
 }
 
-function byName(a: InForce<{ readonly name: string }>, b: InForce<{ readonly name: string }>): number {
+function byName(a: Deployed<{ readonly name: string }>, b: Deployed<{ readonly name: string }>): number {
   return a.document.name < b.document.name ? -1 : 1
 }
 
@@ -574,9 +574,9 @@ function compileBundle(
   const sources = new Map<string, Source>()
   const routes = new Map<string, Route>()
   const workflows = new Map<string, Workflow>()
-  const providers = new Map<string, InForce<ProviderDocument>>()
-  const connections = new Map<string, InForce<ConnectionDocument>>()
-  const credentials = new Map<string, InForce<CredentialDocument>>()
+  const providers = new Map<string, Deployed<ProviderDocument>>()
+  const connections = new Map<string, Deployed<ConnectionDocument>>()
+  const credentials = new Map<string, Deployed<CredentialDocument>>()
   for (const { document, hash, isBeforeHmac } of documents) {
     if (document.kind === 'Provider') providers.set(document.name, { document, hash })
     if (document.kind === 'Connection') connections.set(document.name, { document, hash })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { makeCountingSeal } from '../../adapters/seal-local/seal.fixture.ts'
+import { makeCountingEncryption } from '../../adapters/encryption-local/encryption.fixture.ts'
 import {
   type DefinitionDocument,
   hashDocument,
@@ -12,7 +12,7 @@ import { MINUTE } from '../../core/foundation/time/index.ts'
 import type { WorkKind } from '../../core/queue/work/index.ts'
 import {
   answered,
-  makeHand,
+  makeDeferred,
   type Node,
   type NodeOptions,
   PAID,
@@ -20,7 +20,7 @@ import {
   SOURCE,
   type World,
 } from '../engine.fixture.ts'
-import { BOOK, INLET, makeBusWorld } from '../ingest/bus.fixture.ts'
+import { BOOK, makeBusWorld, NATS_SOURCE } from '../ingest/bus.fixture.ts'
 import { HOOK, makeHookWorld } from '../webhooks/subscriptions/subscriptions.fixture.ts'
 import type { ApplyRequest } from './definition-types.ts'
 
@@ -147,7 +147,12 @@ describe('beside a newer version', () => {
     first.crash()
     await world.pass(1 * MINUTE)
 
-    const second = await world.node({ name: 'b', documents: [], seal: makeCountingSeal(2), config: SHARED })
+    const second = await world.node({
+      name: 'b',
+      documents: [],
+      encryption: makeCountingEncryption(2),
+      config: SHARED,
+    })
     await world.got(second.engine.definitions.load())
     const namesOf = async (tenant: TenantId) =>
       (await world.got(second.engine.definitions.list(tenant))).map(({ name }) => name)
@@ -173,7 +178,12 @@ describe('beside a newer version', () => {
     await world.got(second.engine.definitions.apply(OTHER, api(secretive)))
     expect((await namesOf(OTHER)).toSorted()).toEqual(['book', 'shop'])
     await world.got(sent(second))
-    const third = await world.node({ name: 'c', documents: [], seal: makeCountingSeal(2), config: SHARED })
+    const third = await world.node({
+      name: 'c',
+      documents: [],
+      encryption: makeCountingEncryption(2),
+      config: SHARED,
+    })
     await world.got(third.engine.definitions.load())
     expect(third.log.messages.filter(({ name }) => name === 'definitions.unusable')).toEqual([])
   })
@@ -207,7 +217,7 @@ describe('beside a newer version', () => {
       return promise
     }
     const first = await node({ name: 'a', documents: [], config: READS })
-    await got(first.engine.definitions.apply(OTHER, api(INLET, BOOK)))
+    await got(first.engine.definitions.apply(OTHER, api(NATS_SOURCE, BOOK)))
     first.crash()
     await got(spoil(world, OTHER, BOOK, {}, LANGUAGE + 1))
     const second = await node({ name: 'b', documents: [], config: READS })
@@ -289,7 +299,7 @@ describe('beside a newer version', () => {
 
   test('[ND22] events of running jobs are stored, and matched by a node that can', async () => {
     const world = makeHookWorld()
-    const hand = makeHand<void>()
+    const hand = makeDeferred<void>()
     const options = {
       documents: [
         SOURCE,

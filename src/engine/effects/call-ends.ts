@@ -135,16 +135,16 @@ export function makeEnds(deps: {
   const exhausted: Ends['exhausted'] = async (call, entry, reason) => {
     const { item, action } = call
     const own = entry !== null && entry.work === item.work.id
-    const inDoubt =
+    const outcomeUnknown =
       own && (entry.state === 'unknown' || entry.state === 'reserved') && !action.policy.idempotent
     const writes =
       own && entry.state === 'reserved' ? [settleLedger(call.key, 'unknown', 'crash', null, null)] : []
-    const failureClass = inDoubt
+    const failureClass = outcomeUnknown
       ? 'unknown'
       : reason === 'crash_loop'
         ? 'poison'
         : (item.work.class ?? 'transient')
-    const settlement = await carryOut(call, decideExhausted(inDoubt, reason), {
+    const settlement = await carryOut(call, decideExhausted(outcomeUnknown, reason), {
       counters: countersOf(item),
       note: noteOf(call, { class: failureClass, lastError: item.work.lastError ?? EXHAUSTED[reason] }),
       guards: entry === null ? [unreservedGuard(call.key)] : [ledgerGuard(entry)],

@@ -50,7 +50,7 @@ export interface Sent {
 }
 
 /** Dead-letters a job that cannot continue. */
-export type BuryRoute = (
+export type DeadLetterRouteJob = (
   item: Item,
   route: Route | null,
   key: string | null,
@@ -92,7 +92,7 @@ export type ProbeAnswer =
   | { readonly effect: null; readonly error: string }
 
 /** What else may be known of an effect that consists of several requests. */
-export type Doubt =
+export type KnownOutcome =
   | ProbeAnswer
   /** Repeating it is safe, and certain. */
   | { readonly effect: 'repeat' }
@@ -110,7 +110,7 @@ interface Variation {
    */
   readonly prepare?: () => Promise<(sendBy: number) => Promise<Performed>>
   /** Replaces the action's probe. */
-  readonly ask?: (entry: LedgerEntry) => Promise<Doubt>
+  readonly ask?: (entry: LedgerEntry) => Promise<KnownOutcome>
 }
 
 /** The job is settled or put back, or the ledger has something new and the job is checked again. */

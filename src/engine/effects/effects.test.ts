@@ -9,7 +9,7 @@ import {
   CREATED,
   HTTP,
   LOST,
-  makeHand,
+  makeDeferred,
   makeWorld,
   type Node,
   PAID,
@@ -90,7 +90,7 @@ describe('a stale owner', () => {
     const eventId = await accept(world, first)
     cutOff(first)
     const second = await world.node({ name: 'second' })
-    const gate = makeHand<void>()
+    const gate = makeDeferred<void>()
     second.faults.commit = async (commit, pass) => {
       if (commit.writes.some((write) => write.w === 'work.settle' && write.to === 'parked'))
         await gate.promise
@@ -121,7 +121,7 @@ describe('a stale owner', () => {
   test('[R5] does not reserve for the job that it lost', async () => {
     const world = makeWorld()
     const first = await world.node({ name: 'first' })
-    const gate = makeHand<void>()
+    const gate = makeDeferred<void>()
     first.faults.commit = async (commit, pass) => {
       if (commit.writes.some((write) => write.w === 'ledger.reserve')) await gate.promise
       return pass()
@@ -145,7 +145,7 @@ describe('a reserve', () => {
   test('[R1] is stored before the call is made, for this job and epoch', async () => {
     const world = makeWorld()
     const node = await world.node()
-    const gate = makeHand<void>()
+    const gate = makeDeferred<void>()
     node.faults.commit = async (commit, pass) => {
       const result = await pass()
       if (commit.writes.some((write) => write.w === 'ledger.reserve')) await gate.promise
@@ -167,7 +167,7 @@ describe('a reserve', () => {
   test('[R2] that took longer than a send may is released, and nothing is sent', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node({ config: { sendWithinMs: 2_000 } })
-    const gate = makeHand<void>()
+    const gate = makeDeferred<void>()
     node.faults.commit = async (commit, pass) => {
       const result = await pass()
       if (commit.writes.some((write) => write.w === 'ledger.reserve')) await gate.promise
@@ -188,7 +188,7 @@ describe('a reserve', () => {
   test('[R2] of exactly that long is still used', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node({ config: { sendWithinMs: 2_000 } })
-    const gate = makeHand<void>()
+    const gate = makeDeferred<void>()
     node.faults.commit = async (commit, pass) => {
       const result = await pass()
       if (commit.writes.some((write) => write.w === 'ledger.reserve')) await gate.promise
@@ -340,7 +340,7 @@ describe('a repeated call', () => {
     const world = makeWorld((_request, call) => (call === 1 ? LOST : CREATED))
     const node = await world.node({ documents: withHttp({ keyTtlMs: 30_000 }) })
     const eventId = await accept(world, node)
-    const gate = makeHand<void>()
+    const gate = makeDeferred<void>()
     node.faults.commit = async (commit, pass) => {
       const result: CommitResult = await pass()
       if (commit.writes.some((write) => write.w === 'ledger.reserve')) await gate.promise

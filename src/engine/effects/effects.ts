@@ -8,9 +8,9 @@ import { acknowledgedRef, isProved, type LedgerEntry } from '../../core/effects/
 import type { Commits, StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Lease } from '../leases/index.ts'
-import { scrubOrNull, sealResult } from '../secrets/index.ts'
+import { encryptResult, scrubOrNull } from '../secrets/index.ts'
 import { type Decisions, type Settler, SHORT_WAIT_MS } from '../settlement/index.ts'
-import type { Call, Doubt, Round } from './call.ts'
+import type { Call, KnownOutcome, Round } from './call.ts'
 import { makeEnds, roundAfter } from './call-ends.ts'
 import {
   countersOf,
@@ -21,9 +21,9 @@ import {
   resultText,
   settleLedger,
 } from './call-outcome.ts'
-import type { Pace } from './flow-control-hooks.ts'
+import type { FlowControl } from './flow-control-hooks.ts'
 import { makeKnown } from './known-effects.ts'
-import type { Witness } from './late-acks.ts'
+import type { LateAcks } from './late-acks.ts'
 import { askProbe } from './probe.ts'
 import { openSecrets } from './request-secrets.ts'
 import { makeSend } from './reserve-and-send.ts'
@@ -39,14 +39,14 @@ const ROUNDS_MAX = 6
 const CANNOT_ASK = 'the outcome is unknown and cannot be asked for'
 
 export function makeEffects(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'log' | 'seal' | 'vault'> & {
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'log' | 'encryption' | 'vault'> & {
     readonly commits: Commits
     readonly settler: Settler
     readonly lease: Lease
     readonly time: StoreTime
     readonly decisions: Decisions
-    readonly witness: Witness
-    readonly pace: Pace
+    readonly lateAcks: LateAcks
+    readonly flowControl: FlowControl
   },
   config: Pick<EngineConfig, 'sendWithinMs' | 'responseBytesMax' | 'resultBytesMax'>,
 ): Effects {
@@ -92,7 +92,7 @@ export function makeEffects(
       case 'believe':
         return ends.finishProved(call, entry, 'acknowledged', acknowledgedRef(entry), null)
       case 'doubt':
-        return declareDoubt(call, entry)
+        return declareUnknown(call, entry)
       case 'probe':
         return probe(call, entry)
       case 'wait': {
@@ -105,7 +105,7 @@ export function makeEffects(
   }
 
   /** A crash left this job's own reserve: the call may have been made. It counts as an attempt, and is checked again. */
-  const declareDoubt = async (call: Call, entry: LedgerEntry): Promise<Round> => {
+  const declareUnknown = async (call: Call, entry: LedgerEntry): Promise<Round> => {
     const counters = { ...countersOf(call.item), attempts: call.item.work.attempts + 1 }
     const error = 'the node stopped between reserve and answer; the call may have been made'
     const settlement = await ends.finish(call, 'UNKNOWN', {
@@ -128,7 +128,7 @@ export function makeEffects(
     return roundAfter(settlement)
   }
 
-  const ask = async (call: Call, entry: LedgerEntry): Promise<Doubt | null> => {
+  const ask = async (call: Call, entry: LedgerEntry): Promise<KnownOutcome | null> => {
     const { action, scope, item } = call
     if (call.ask !== undefined) return call.ask(entry)
     if (action.probe === null) return null
@@ -146,7 +146,7 @@ export function makeEffects(
     if (answer.effect === 'repeat') return reserveAndSend(call, entry)
     if (answer.effect === 'found') {
       const text = answer.said === undefined ? null : resultText(answer.said, config.resultBytesMax)
-      const result = sealResult(deps.seal, item, key, text)
+      const result = encryptResult(deps.encryption, item, key, text)
       return ends.finishProved(call, entry, 'probe', scrubOrNull(item.event, answer.effectRef), result)
     }
     if (answer.effect === 'absent') {

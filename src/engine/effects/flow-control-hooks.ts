@@ -5,7 +5,7 @@ import type { Item } from '../leases/index.ts'
 import type { InternalCall } from './call.ts'
 
 /** The result of a call, for counters, buckets and circuits. */
-export interface Told {
+export interface CallResult {
   readonly item: Item
   readonly route: InternalCall['route']
   /** null: it ran inside the process. */
@@ -17,7 +17,7 @@ export interface Told {
 }
 
 /** The flow control of routes and hosts. */
-export interface Pace {
+export interface FlowControl {
   /** Before `mayCall`, which checks memory only: state shared by all nodes may have to be read. null: it need not. */
   prepare(item: Item, route: InternalCall['route']): Promise<void> | null
   /** Right before the reserve. A wait puts the job back without using up an attempt; null: go on. */
@@ -28,5 +28,5 @@ export interface Pace {
   ): { readonly delayMs: number; readonly why: string } | null
   /** `mayCall` allowed a call that was not made after all. */
   unused(item: Item, route: InternalCall['route'], host: string | null): void
-  told(told: Told): void
+  reportResult(callResult: CallResult): void
 }

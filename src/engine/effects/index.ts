@@ -2,7 +2,16 @@
 
 export { type AgentProgress, type Agents, makeAgents } from './agents/index.ts'
 export { type Batches, endBatches, makeBatches, makeFreeze, makeGathering } from './batches/index.ts'
-export type { Beside, BuryRoute, Call, Doubt, InternalCall, Performed, Sent, Through } from './call.ts'
+export type {
+  Beside,
+  Call,
+  DeadLetterRouteJob,
+  InternalCall,
+  KnownOutcome,
+  Performed,
+  Sent,
+  Through,
+} from './call.ts'
 export {
   countersOf,
   errorText,
@@ -22,7 +31,7 @@ export {
   withoutWords,
 } from './call-outcome.ts'
 export { type Effects, makeEffects } from './effects.ts'
-export type { Pace } from './flow-control-hooks.ts'
+export type { FlowControl } from './flow-control-hooks.ts'
 export {
   type Extra,
   type FunctionConnections,
@@ -35,9 +44,9 @@ export {
   type OpenEffect,
 } from './functions/index.ts'
 export { makeOpenHttp, type OpenHttp } from './http-with-secrets.ts'
-export { makeWitness } from './late-acks.ts'
+export { makeLateAcks } from './late-acks.ts'
 export { askProbe } from './probe.ts'
 export { redactOutcome, requestHead, responseHead } from './redacted-exchange.ts'
 export { openSecrets } from './request-secrets.ts'
-export { nameNext, otherDoubts } from './unknown-outcomes.ts'
+export { nameNext, otherUnknownOutcomes } from './unknown-outcomes.ts'
 export { freeLocks, makeUpserts, releaseLocks, type Upserts } from './upserts/index.ts'

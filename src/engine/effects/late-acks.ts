@@ -11,10 +11,10 @@ import type { Commits } from '../commit/index.ts'
 import { again, done, type Settler } from '../settlement/index.ts'
 import type { InternalCall } from './call.ts'
 import { settleLedger } from './call-outcome.ts'
-import { nameNext, otherDoubts } from './unknown-outcomes.ts'
+import { nameNext, otherUnknownOutcomes } from './unknown-outcomes.ts'
 
-export interface Witness {
-  bear(
+export interface LateAcks {
+  recordLateAck(
     call: Pick<InternalCall, 'item' | 'route'>,
     key: string,
     effectRef: string | null,
@@ -22,15 +22,15 @@ export interface Witness {
   ): Promise<void>
 }
 
-export function makeWitness(deps: {
+export function makeLateAcks(deps: {
   readonly store: Store
   readonly commits: Commits
   readonly settler: Settler
   wake(): void
-}): Witness {
+}): LateAcks {
   const { store, commits, settler } = deps
   return {
-    async bear({ item, route }, key, effectRef, result) {
+    async recordLateAck({ item, route }, key, effectRef, result) {
       const { tenant, id, epoch } = item.work
       // A function goes on with the effect's result; the call of a route ends the job.
       const goesOn = route.action.type === 'function'
@@ -46,7 +46,7 @@ export function makeWitness(deps: {
       const entry = await commits.stubbornly(() => reads.ledger(key))
       if (work === null || work.key !== key || entry?.state !== 'done') return
       if (work.state === 'cancelled') {
-        const [next] = await commits.stubbornly(() => otherDoubts(reads, work, key))
+        const [next] = await commits.stubbornly(() => otherUnknownOutcomes(reads, work, key))
         const naming = nameNext(work, next)
         if (next !== undefined) await commits.firmly(tenant, naming.guards, naming.writes)
       }

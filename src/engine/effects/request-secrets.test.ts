@@ -16,7 +16,7 @@ import type { HttpOutcome, HttpRequest } from '../../ports/http-client.ts'
 import {
   CONNECTION,
   CREDENTIAL,
-  makeHandCredentials,
+  makeManualCredentials,
   makeShop,
   PROVIDER,
 } from '../connections/connections.fixture.ts'
@@ -385,7 +385,7 @@ test('[IX1] [IX7] on a connection a secret in a header is sent, and the integrat
     headers: { 'x-second': "second {{ secret('books') }}" },
   })
   const all = [SOURCE, PROVIDER, CONNECTION, CREDENTIAL, route(action)]
-  const node = await world.node({ documents: all, credentials: makeHandCredentials() })
+  const node = await world.node({ documents: all, credentials: makeManualCredentials() })
   await world.pass()
   const event = await accept(world, node)
   expect((await workOf(world, event)).state).toBe('done')
@@ -407,7 +407,7 @@ test('[IX5] on a connection, too, nothing is sent without the secret', async () 
   const world = makeShop((request) => (request.url.endsWith('/me') ? answered(200) : CREATED))
   const action = http({ connection: 'shop', url: '/orders', headers: { k: "{{ secret('nobody-set-it') }}" } })
   const all = [SOURCE, PROVIDER, CONNECTION, CREDENTIAL, route(action)]
-  const node = await world.node({ documents: all, credentials: makeHandCredentials() })
+  const node = await world.node({ documents: all, credentials: makeManualCredentials() })
   await world.pass()
   const event = await accept(world, node)
   expect(await workOf(world, event)).toMatchObject({ state: 'dead', class: 'config' })

@@ -11,7 +11,7 @@ import type { Guard, Write } from '../../ports/store.ts'
 import type { Commits, StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Lease } from '../leases/index.ts'
-import { scrubOrNull, sealResult } from '../secrets/index.ts'
+import { encryptResult, scrubOrNull } from '../secrets/index.ts'
 import { again, type Decisions, decideNext, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../settlement/index.ts'
 import type { Call, Performed, Round } from './call.ts'
 import type { Ends } from './call-ends.ts'
@@ -33,25 +33,25 @@ import {
   unreservedGuard,
   valueText,
 } from './call-outcome.ts'
-import type { Pace } from './flow-control-hooks.ts'
-import type { Witness } from './late-acks.ts'
+import type { FlowControl } from './flow-control-hooks.ts'
+import type { LateAcks } from './late-acks.ts'
 import { sendFor, verdictOf } from './send-request.ts'
 
 export type Send = (call: Call, over: LedgerEntry | null) => Promise<Round>
 
 export function makeSend(
-  deps: Pick<EngineDeps, 'clock' | 'random' | 'http' | 'seal'> & {
+  deps: Pick<EngineDeps, 'clock' | 'random' | 'http' | 'encryption'> & {
     readonly commits: Commits
     readonly lease: Lease
     readonly time: StoreTime
     readonly decisions: Decisions
-    readonly witness: Witness
+    readonly lateAcks: LateAcks
     readonly ends: Ends
-    readonly pace: Pace
+    readonly flowControl: FlowControl
   },
   config: Pick<EngineConfig, 'sendWithinMs' | 'responseBytesMax' | 'resultBytesMax'>,
 ): Send {
-  const { clock, http, commits, lease, time, decisions, ends, pace } = deps
+  const { clock, http, commits, lease, time, decisions, ends, flowControl } = deps
 
   const reserveAndSend: Send = async (call, over) => {
     const { item, action, route } = call
@@ -60,17 +60,17 @@ export function makeSend(
     }
     const host = hostOf(call.request.url)
     if (call.instead !== undefined) {
-      pace.unused(item, route, host)
+      flowControl.unused(item, route, host)
       const joined = await call.instead(over)
       return joined === 'finished' || 'entry' in joined
         ? joined
         : ends.waitAgain(call, over, joined.delayMs, joined.why)
     }
-    const preparing = pace.prepare(item, route)
+    const preparing = flowControl.prepare(item, route)
     if (preparing !== null) await preparing
     // Read secrets before the last check of the lease: between that and the call nothing waits for a vault.
     const perform = call.prepare === undefined ? call.perform : await call.prepare()
-    const closed = pace.mayCall(item, route, host)
+    const closed = flowControl.mayCall(item, route, host)
     if (closed !== null) return ends.waitAgain(call, over, closed.delayMs, closed.why)
     let isMade = false
     try {
@@ -81,11 +81,11 @@ export function makeSend(
       const startedAt = time.now()
       const { sendBy } = reserved
       const performed = await (perform?.(sendBy) ?? sendOne(call, action.abilities.timeoutMs))
-      tell(call, host, performed)
+      reportToFlowControl(call, host, performed)
       await settleCall(call, performed, startedAt, over)
       return 'finished'
     } finally {
-      if (!isMade) pace.unused(item, route, host)
+      if (!isMade) flowControl.unused(item, route, host)
     }
   }
 
@@ -148,19 +148,23 @@ export function makeSend(
     return { outcome: sent.outcome, verdict, ...(sent.error === null ? {} : { error: sent.error }) }
   }
 
-  const tell = ({ item, route }: Call, host: string | null, { outcome, verdict, wait }: Performed) => {
+  const reportToFlowControl = (
+    { item, route }: Call,
+    host: string | null,
+    { outcome, verdict, wait }: Performed,
+  ) => {
     const isDone = verdict.as === 'done'
     const retryAfterMs = isDone ? null : verdict.retryAfterMs
     // A call that was not made says nothing about the host: a node that was to probe it leaves that to another.
     const isUnmade = outcome.kind === 'failed' && outcome.sent === 'no' && outcome.code === 'blocked'
-    const told = {
+    const callResult = {
       item,
       route,
       host: isUnmade ? null : host,
       class: isDone ? ('done' as const) : verdict.class,
       retryAfterMs,
     }
-    pace.told(wait === undefined ? told : { ...told, isSeenTo: true })
+    flowControl.reportResult(wait === undefined ? callResult : { ...callResult, isSeenTo: true })
   }
 
   /** Too late to send: proof that nothing was sent now. */
@@ -183,11 +187,11 @@ export function makeSend(
    * one stays unknown.
    */
   const settleNothing = (call: Call, over: LedgerEntry | null, proof: 'never-sent' | 'not-applied'): Write =>
-    repeatsDoubt(call, over)
+    repeatsUnknown(call, over)
       ? settleLedger(call.key, 'unknown', 'no-answer', null, null)
       : settleLedger(call.key, 'released', proof, null, null)
 
-  const repeatsDoubt = ({ action }: Call, over: LedgerEntry | null): boolean =>
+  const repeatsUnknown = ({ action }: Call, over: LedgerEntry | null): boolean =>
     over?.state === 'unknown' && !action.policy.idempotent
 
   const settleCall = async (
@@ -210,7 +214,7 @@ export function makeSend(
         : response === null
           ? null
           : resultText(response, config.resultBytesMax)
-    const result = sealResult(deps.seal, item, key, text)
+    const result = encryptResult(deps.encryption, item, key, text)
     const first = counters.attempts === 1 && over === null
     const settlement = await ends.finish(call, 'DONE', {
       to: 'done',
@@ -221,7 +225,7 @@ export function makeSend(
       attempt: first ? null : attemptOf(counters.attempts, startedAt, outcome, 'done', null, null),
       ...(value !== undefined ? { said: value } : response === null ? {} : { said: response }),
     })
-    if (!settlement.ok) await deps.witness.bear(call, key, effectRef, result)
+    if (!settlement.ok) await deps.lateAcks.recordLateAck(call, key, effectRef, result)
   }
 
   const settleFailure = async (
@@ -233,13 +237,13 @@ export function makeSend(
     over: LedgerEntry | null,
   ) => {
     const { item, route, action, key } = call
-    const isDoubted = repeatsDoubt(call, over)
+    const isUnknownRepeated = repeatsUnknown(call, over)
     if (wait !== undefined && verdict.effect === 'none') {
       if (await putBack(call, wait, verdict.class, outcome, startedAt, over)) return
     }
     const step = decideNext(deps, item, route.document.retry, {
       class: verdict.class,
-      effect: isDoubted ? 'maybe' : verdict.effect,
+      effect: isUnknownRepeated ? 'maybe' : verdict.effect,
       idempotent: action.policy.idempotent,
       canRepeat: action.abilities.keyTtlMs !== null,
       probeAfterMs: action.abilities.probeAfterMs,

@@ -7,7 +7,7 @@ import type { Guard, TenantReads, Write } from '../../ports/store.ts'
 import { ledgerGuard } from './call-outcome.ts'
 
 /** The job's unknown outcomes besides the one just settled, oldest first. */
-export async function otherDoubts(
+export async function otherUnknownOutcomes(
   reads: TenantReads,
   { id }: WorkRow,
   settled: string,

@@ -62,7 +62,7 @@ export interface Circuits {
   isTry(item: Item): boolean
   /** The job has ended; without a reported result, another may be the probe. */
   finished(item: Item): void
-  told(item: Item, route: Route, failureClass: FailureClass | null): void
+  reportResult(item: Item, route: Route, failureClass: FailureClass | null): void
   /** The write counter, to be passed with what is read from now on. */
   mark(): number
   /** The tenant's records, as read after `mark`. */
@@ -150,7 +150,7 @@ export function makeCircuits(
   }
 
   /** The event and the escalation of a change, in the commit that stores it. */
-  const tell = (known: Known, route: Route, change: 'opened' | 'closed', error: string) => {
+  const logCircuit = (known: Known, route: Route, change: 'opened' | 'closed', error: string) => {
     const { tenant, consumer, isQuiet, circuit } = known
     const { name, deadLetter } = route.document
     const writes: Write[] = []
@@ -191,7 +191,7 @@ export function makeCircuits(
   const write = async (known: Known, route: Route, change: 'opened' | 'closed' | null): Promise<boolean> => {
     const { tenant, consumer, version, circuit, isQuiet } = known
     const told =
-      change === null ? { writes: [], plans: [] } : tell(known, route, change, errorOf(route, circuit))
+      change === null ? { writes: [], plans: [] } : logCircuit(known, route, change, errorOf(route, circuit))
     const record: Write =
       circuit.state === 'closed'
         ? { w: 'record.delete', kind: 'circuit', key: consumer }
@@ -275,7 +275,7 @@ export function makeCircuits(
       known.tried = null
       deps.wake()
     },
-    told(item, route, failureClass) {
+    reportResult(item, route, failureClass) {
       const { tenant, consumer } = item.work
       const name = nameOf(tenant, consumer)
       if (failureClass === null && !all.has(name)) return

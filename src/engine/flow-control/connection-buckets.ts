@@ -5,13 +5,13 @@
 import type { Bucket } from '../../core/definitions/documents/index.ts'
 import {
   type AdaptiveBucket,
+  applyResponse,
   bucketAllows,
   bucketOpensAt,
   enterBucket,
   type Limits,
   leaveBucket,
   OPEN_BUCKET,
-  tellBucket,
 } from '../../core/flow-control/rate/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
@@ -36,15 +36,15 @@ export interface Buckets {
   ): {
     readonly max: number
     readonly opensAt: Instant | null
-    /** Empty only because no permits were acquired yet: call `draw`. */
-    readonly mustDraw?: boolean
+    /** Empty only because no permits were acquired yet: call `acquire`. */
+    readonly mustAcquire?: boolean
   }
   /** null: there is nothing to acquire. */
-  draw(tenant: TenantId, account: Account, names: readonly string[]): Promise<void> | null
+  acquire(tenant: TenantId, account: Account, names: readonly string[]): Promise<void> | null
   enter(tenant: TenantId, account: Account, names: readonly string[], by: string): void
   /** No call was made. */
   leave(tenant: TenantId, account: Account, names: readonly string[], by: string): void
-  told(
+  reportResult(
     tenant: TenantId,
     account: Account,
     names: readonly string[],
@@ -68,7 +68,7 @@ export function makeBuckets(
   const find = (name: string) => all.get(name) ?? OPEN_BUCKET
 
   return {
-    draw: () => null,
+    acquire: () => null,
     room(tenant, account, names) {
       const now = time.now()
       let max = Number.POSITIVE_INFINITY
@@ -104,14 +104,14 @@ export function makeBuckets(
       }
       deps.wake()
     },
-    told(tenant, account, names, { by, isLimited, limits }) {
+    reportResult(tenant, account, names, { by, isLimited, limits }) {
       const now = time.now()
       for (const one of bucketsOf(names)) {
         const name = nameOf(tenant, account, one)
         if (!isLimited && limits === null && !all.has(name)) continue
         const policy = policyOf(account, one)
         const before = find(name)
-        const after = tellBucket(before, policy, { at: now, by, isLimited, limits, jitter: random.unit() })
+        const after = applyResponse(before, policy, { at: now, by, isLimited, limits, jitter: random.unit() })
         all.set(name, after)
         const until = after.closed?.closedUntil ?? null
         const fields = { tenant, connection: account.name, bucket: one }

@@ -22,7 +22,7 @@ export interface Entrance {
   begin(tenant: TenantId, where: Where): Promise<void>
   /** Before `enter`; null: there is nothing to write. */
   prepare(tenant: TenantId, where: Where): Promise<void> | null
-  bears(tenant: TenantId, where: Where): boolean
+  mayLeaseOnInsert(tenant: TenantId, where: Where): boolean
   /** Right before a call; null: it is admitted, and its tokens are taken. */
   enter(
     tenant: TenantId,
@@ -35,7 +35,7 @@ export interface Entrance {
   spend(hold: string): boolean
   /** A call has ended, and says nothing about the vendor's health. */
   used(hold: string): void
-  told(tenant: TenantId, connection: string, hold: string, failureClass: FailureClass | null): void
+  reportResult(tenant: TenantId, connection: string, hold: string, failureClass: FailureClass | null): void
   /** The job has left this node. */
   finished(hold: string): void
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import type { Route } from '../../core/routing/index.ts'
-import { makeWindows } from './endpoint-concurrency.ts'
+import { makeEndpointConcurrency } from './endpoint-concurrency.ts'
 
 const CONSUMER = 'subscription:crm'
 const ROUTE = { consumer: CONSUMER, hash: 'h', document: {} } as Route
@@ -9,27 +9,27 @@ const ROUTE = { consumer: CONSUMER, hash: 'h', document: {} } as Route
 function makeWorld() {
   let now = 1_000
   const rooms: number[] = []
-  const windows = makeWindows({
+  const endpointConcurrency = makeEndpointConcurrency({
     time: { now: () => now, heard: () => {} },
     random: { unit: () => 0.5 },
     wake: () => {},
     room: (delayMs) => rooms.push(delayMs),
   })
-  const end = () => windows.end(DEFAULT_TENANT, CONSUMER)
-  const room = () => windows.room(DEFAULT_TENANT, ROUTE)
+  const end = () => endpointConcurrency.end(DEFAULT_TENANT, CONSUMER)
+  const room = () => endpointConcurrency.room(DEFAULT_TENANT, ROUTE)
   const fill = () => {
-    for (let { max } = room(); max > 0; max -= 1) windows.begin(DEFAULT_TENANT, CONSUMER)
-    windows.took(DEFAULT_TENANT, CONSUMER, false)
+    for (let { max } = room(); max > 0; max -= 1) endpointConcurrency.begin(DEFAULT_TENANT, CONSUMER)
+    endpointConcurrency.took(DEFAULT_TENANT, CONSUMER, false)
   }
   return {
-    windows,
+    endpointConcurrency,
     rooms,
     end,
     room,
     fill,
     grow: () => {
       const ended = { startedAt: now, sign: 'well', retryAfterMs: null } as const
-      for (let n = 0; n < 4; n += 1) windows.told(DEFAULT_TENANT, CONSUMER, ended)
+      for (let n = 0; n < 4; n += 1) endpointConcurrency.reportResult(DEFAULT_TENANT, CONSUMER, ended)
     },
     pass: (ms: number) => {
       now += ms
@@ -43,7 +43,7 @@ test('[DY20] a small concurrency limit is refilled at once, and one without wait
   world.fill()
   world.end()
   expect([world.room(), world.rooms]).toEqual([{ max: 1, until: null }, [0]])
-  world.windows.took(DEFAULT_TENANT, CONSUMER, true)
+  world.endpointConcurrency.took(DEFAULT_TENANT, CONSUMER, true)
   world.end()
   expect([world.room(), world.rooms]).toEqual([{ max: 2, until: null }, [0]])
 })

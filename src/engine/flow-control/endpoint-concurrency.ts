@@ -11,17 +11,17 @@ import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import {
+  type ConcurrencyLimit,
+  concurrencyAllows,
   type EndpointSign,
-  newWindow,
-  stepWindow,
-  type Window,
-  windowAllows,
+  newConcurrencyLimit,
+  stepConcurrencyLimit,
 } from '../../core/webhooks/subscription/index.ts'
 import type { Random } from '../../ports/random.ts'
 import type { StoreTime } from '../commit/index.ts'
 
 /** The state of sending to an endpoint, on this node. */
-export interface EndpointWindow {
+export interface EndpointConcurrencyView {
   /** How many calls may be in flight at once. */
   readonly limit: number
   readonly inFlight: number
@@ -35,22 +35,22 @@ export interface CallEnded {
   readonly retryAfterMs: number | null
 }
 
-export interface Windows {
+export interface EndpointConcurrency {
   /** How many more jobs may be claimed; `until`: when to ask again, null: when one of its own ends. */
   room(tenant: TenantId, route: Route): { readonly max: number; readonly until: Instant | null }
   /** Until when it is paused; null: it is not. */
   pausedUntil(tenant: TenantId, consumer: string): Instant | null
-  bears(tenant: TenantId, route: Route): boolean
+  mayLeaseOnInsert(tenant: TenantId, route: Route): boolean
   /** One more job is leased to this node. */
   begin(tenant: TenantId, consumer: string): void
   /** Its call has ended, or none is made. */
   end(tenant: TenantId, consumer: string): void
   /** The result of a claim: `isDry`, nothing due is left. */
   took(tenant: TenantId, consumer: string, isDry: boolean): void
-  told(tenant: TenantId, consumer: string, ended: CallEnded): void
+  reportResult(tenant: TenantId, consumer: string, ended: CallEnded): void
   /** An operator wants the endpoint to be tried now: a pause ends. */
   forget(tenant: TenantId, consumer: string): void
-  view(tenant: TenantId, consumer: string): EndpointWindow | null
+  view(tenant: TenantId, consumer: string): EndpointConcurrencyView | null
 }
 
 interface Endpoint {
@@ -58,7 +58,7 @@ interface Endpoint {
   readonly consumer: string
   /** The definition it was learned with; null: not known yet. */
   route: Route | null
-  window: Window
+  window: ConcurrencyLimit
   /** Calls that started earlier went to another URL, or were made before it was fixed. */
   since: Instant
   inFlight: number
@@ -74,13 +74,13 @@ const ENDPOINTS_MAX = 20_000
 const GATHER_SHARE = 4
 const GATHER_MS = 5
 
-export function makeWindows(deps: {
+export function makeEndpointConcurrency(deps: {
   readonly time: StoreTime
   readonly random: Pick<Random, 'unit'>
   wake(delayMs: number): void
   /** There is capacity for waiting jobs, now or in a moment. */
   room(delayMs: number): void
-}): Windows {
+}): EndpointConcurrency {
   const { time, random } = deps
   const all = new Map<string, Endpoint>()
 
@@ -102,7 +102,7 @@ export function makeWindows(deps: {
       tenant,
       consumer,
       route: null,
-      window: newWindow(null),
+      window: newConcurrencyLimit(null),
       since: Number.NEGATIVE_INFINITY,
       inFlight: 0,
       isBehind: false,
@@ -132,12 +132,12 @@ export function makeWindows(deps: {
       // longer count.
       const isOther = endpoint.route !== null && endpoint.route.hash !== route.hash
       if (endpoint.route !== null && (isOther || endpoint.window.pause !== null))
-        endpoint.window = newWindow(limit)
+        endpoint.window = newConcurrencyLimit(limit)
       if (endpoint.route !== null) endpoint.since = time.now()
       endpoint.route = route
     }
     if (limit === null ? endpoint.window.limit < DEFAULT_LIMIT : endpoint.window.limit !== limit)
-      endpoint.window = stepWindow(endpoint.window, { type: 'limit', limit })
+      endpoint.window = stepConcurrencyLimit(endpoint.window, { type: 'limit', limit })
     return endpoint
   }
 
@@ -145,7 +145,7 @@ export function makeWindows(deps: {
     room(tenant, route) {
       const endpoint = current(tenant, route)
       const { window, inFlight } = endpoint
-      const allowed = windowAllows(window, time.now())
+      const allowed = concurrencyAllows(window, time.now())
       if (allowed === 0) return { max: 0, until: window.pause?.until ?? null }
       if (inFlight >= allowed) endpoint.isBehind = true
       const max = Math.max(0, allowed - inFlight)
@@ -158,10 +158,10 @@ export function makeWindows(deps: {
       const pause = findEndpoint(tenant, consumer)?.window.pause ?? null
       return pause !== null && time.now() < pause.until ? pause.until : null
     },
-    bears(tenant, route) {
+    mayLeaseOnInsert(tenant, route) {
       const endpoint = current(tenant, route)
       const { window, inFlight, isBehind } = endpoint
-      const allowed = windowAllows(window, time.now())
+      const allowed = concurrencyAllows(window, time.now())
       if (inFlight < (isBehind ? Math.ceil(allowed / 2) : allowed)) return true
       endpoint.isBehind = true
       return false
@@ -174,7 +174,7 @@ export function makeWindows(deps: {
       endpoint.inFlight = Math.max(0, endpoint.inFlight - 1)
       if (!endpoint.isBehind) return
       const now = time.now()
-      const allowed = windowAllows(endpoint.window, now)
+      const allowed = concurrencyAllows(endpoint.window, now)
       if (endpoint.inFlight >= allowed) return
       endpoint.roomSince ??= now
       deps.room(isLittle(allowed - endpoint.inFlight, allowed) ? GATHER_MS : 0)
@@ -185,13 +185,13 @@ export function makeWindows(deps: {
       endpoint.isBehind = !isDry
       endpoint.roomSince = null
     },
-    told(tenant, consumer, { startedAt, sign, retryAfterMs }) {
+    reportResult(tenant, consumer, { startedAt, sign, retryAfterMs }) {
       const endpoint = endpointOf(tenant, consumer)
       if (startedAt < endpoint.since) return
       const at = time.now()
       const before = endpoint.window.pause?.until ?? null
       const jitter = random.unit()
-      endpoint.window = stepWindow(endpoint.window, {
+      endpoint.window = stepConcurrencyLimit(endpoint.window, {
         type: 'ended',
         startedAt,
         at,
@@ -205,7 +205,10 @@ export function makeWindows(deps: {
     forget(tenant, consumer) {
       const endpoint = findEndpoint(tenant, consumer)
       if (endpoint === undefined || endpoint.window.pause === null) return
-      endpoint.window = stepWindow(newWindow(null), { type: 'limit', limit: endpoint.window.limit })
+      endpoint.window = stepConcurrencyLimit(newConcurrencyLimit(null), {
+        type: 'limit',
+        limit: endpoint.window.limit,
+      })
       deps.wake(0)
     },
     view(tenant, consumer) {
@@ -227,4 +230,4 @@ function isLittle(room: number, allowed: number): boolean {
   return room * GATHER_SHARE < allowed
 }
 
-const DEFAULT_LIMIT = newWindow(null).limit
+const DEFAULT_LIMIT = newConcurrencyLimit(null).limit

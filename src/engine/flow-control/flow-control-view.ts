@@ -6,9 +6,9 @@ import type { Route } from '../../core/routing/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Registry } from '../definitions/index.ts'
-import type { Pace, RoutePace } from './flow-control.ts'
+import type { FlowControl, RouteFlowControl } from './flow-control.ts'
 
-export interface PaceView extends RoutePace {
+export interface FlowControlView extends RouteFlowControl {
   readonly route: string
   readonly status: Route['status']
   readonly priority: 'high' | 'normal' | 'low'
@@ -16,35 +16,35 @@ export interface PaceView extends RoutePace {
 }
 
 /** Each count stops at `cappedAt`. */
-export interface PaceCounts {
+export interface FlowControlCounts {
   readonly ready: number
   readonly waiting: number
   readonly leased: number
   readonly cappedAt: number
 }
 
-export interface PaceActions {
+export interface FlowControlActions {
   /** As this node knows it, by name. */
-  list(tenant: TenantId): readonly PaceView[]
+  list(tenant: TenantId): readonly FlowControlView[]
   /** Throws AppError `not_found`. */
-  one(tenant: TenantId, name: string): Promise<PaceView & { readonly work: PaceCounts }>
+  one(tenant: TenantId, name: string): Promise<FlowControlView & { readonly work: FlowControlCounts }>
   /** Throws AppError `not_found`, or `conflict` when it is closed. */
   closeCircuit(
     tenant: TenantId,
     name: string,
     word: { readonly by: string; readonly reason: string },
-  ): Promise<PaceView>
+  ): Promise<FlowControlView>
 }
 
 const COUNTED_MAX = 200
 
-export function makePaceActions(deps: {
+export function makeFlowControlActions(deps: {
   readonly store: Store
   readonly log: Log
   readonly registry: Registry
-  readonly pace: Pace
-}): PaceActions {
-  const { store, log, registry, pace } = deps
+  readonly flowControl: FlowControl
+}): FlowControlActions {
+  const { store, log, registry, flowControl } = deps
 
   const find = (tenant: TenantId, name: string): Route => {
     const route = registry.route(tenant, `route:${name}`)
@@ -52,12 +52,12 @@ export function makePaceActions(deps: {
     return route
   }
 
-  const view = (tenant: TenantId, route: Route): PaceView => ({
+  const view = (tenant: TenantId, route: Route): FlowControlView => ({
     route: route.document.name,
     status: route.status,
     priority: route.document.priority ?? 'normal',
     drainProfile: route.document.drain?.profile ?? null,
-    ...pace.view(tenant, route),
+    ...flowControl.view(tenant, route),
   })
 
   return {
@@ -74,7 +74,7 @@ export function makePaceActions(deps: {
     },
     async closeCircuit(tenant, name, { by, reason }) {
       const route = find(tenant, name)
-      if (!(await pace.closeCircuit(tenant, route))) {
+      if (!(await flowControl.closeCircuit(tenant, route))) {
         throw new AppError('conflict', `the circuit of \`${name}\` is closed`)
       }
       log.info('circuit.closed', { tenant, route: name, by, reason })

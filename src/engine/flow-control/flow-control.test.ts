@@ -127,7 +127,7 @@ describe('circuits', () => {
     const node = await world.node({ documents: [SOURCE, route()] })
     await flood(world, node, 8)
     isDown = false
-    const closing = node.engine.pace.closeCircuit('default' as TenantId, 'book', {
+    const closing = node.engine.flowControl.closeCircuit('default' as TenantId, 'book', {
       by: 'anna',
       reason: 'mended',
     })

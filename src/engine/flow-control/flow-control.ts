@@ -13,7 +13,7 @@ import type { Followed } from '../../ports/wakes.ts'
 import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'
 import { connectionOf, type Registry } from '../definitions/index.ts'
-import type { Pace as CallPace } from '../effects/index.ts'
+import type { FlowControl as CallFlowControl } from '../effects/index.ts'
 import type { Item } from '../leases/index.ts'
 import { type Decisions, SHORT_WAIT_MS } from '../settlement/index.ts'
 import { makeCircuits } from './circuits.ts'
@@ -21,11 +21,11 @@ import { makeHosts } from './closed-hosts.ts'
 import type { Entrance } from './connection-gate.ts'
 import { fixedHostOf, holdOf, nameOf } from './consumer-names.ts'
 import { makeDrains } from './drains.ts'
-import { makeWindows, type Windows } from './endpoint-concurrency.ts'
+import { type EndpointConcurrency, makeEndpointConcurrency } from './endpoint-concurrency.ts'
 import type { Token } from './node-permits.ts'
 import { makeRates } from './route-rates.ts'
 import { CONNECTION_BUCKETS } from './shared-connection-buckets.ts'
-import type { Draws } from './shared-permits.ts'
+import type { SharedPermits } from './shared-permits.ts'
 
 export type Offer =
   /** Up to `max` jobs may be claimed; `limit`: while no more than that are leased anywhere. */
@@ -35,7 +35,7 @@ export type Offer =
   /** null: until one of its own jobs ends. */
   | { readonly is: 'closed'; readonly untilAt: Instant | null }
 
-export interface RoutePace {
+export interface RouteFlowControl {
   readonly circuit: Circuit
   readonly rate: { readonly perMinute: number; readonly burst: number; readonly tokens: number } | null
   readonly host: { readonly name: string; readonly closedUntil: Instant | null } | null
@@ -43,7 +43,7 @@ export interface RoutePace {
   readonly limit: { readonly limit: number; readonly running: number } | null
 }
 
-export interface Pace extends CallPace {
+export interface FlowControl extends CallFlowControl {
   offer(tenant: TenantId, consumer: string): Offer
   /** After `ask`, when a job is due. Returns whether it may be claimed by now. */
   begin(tenant: TenantId, consumer: string, owner: Incarnation): Promise<boolean>
@@ -58,19 +58,19 @@ export interface Pace extends CallPace {
   /** The job has left this node. Returns whether its consumer may be offered more because of that. */
   finished(item: Item): boolean
   /** Whether a job may be leased on insert. */
-  bears(tenant: TenantId, route: Route): boolean
+  mayLeaseOnInsert(tenant: TenantId, route: Route): boolean
   /** Reads what is stored of a tenant. */
   learn(tenant: TenantId, kinds: ReadonlySet<Followed> | null): Promise<void>
-  view(tenant: TenantId, route: Route): RoutePace
+  view(tenant: TenantId, route: Route): RouteFlowControl
   closeCircuit(tenant: TenantId, route: Route): Promise<boolean>
   /** A job is about to be leased on insert. */
-  born(tenant: TenantId, route: Route): void
+  noteLeased(tenant: TenantId, route: Route): void
   /** It was not leased. */
-  unborn(tenant: TenantId, route: Route | null): void
+  forgetLeased(tenant: TenantId, route: Route | null): void
   /** The call of a delivery has ended: its endpoint can take the next one. */
   called(item: Item): void
   /** The concurrency of subscription endpoints. */
-  readonly windows: Windows
+  readonly endpointConcurrency: EndpointConcurrency
 }
 
 /** What a job took when it was claimed. */
@@ -89,7 +89,7 @@ const RECORDS_PAGE = 200
 const STEP_WAIT_MS = 5_000
 const STEP_WAIT_MS_MAX = 30_000
 
-export function makePace(
+export function makeFlowControl(
   deps: Pick<EngineDeps, 'store' | 'log' | 'random'> & {
     readonly registry: Registry
     readonly time: StoreTime
@@ -99,7 +99,7 @@ export function makePace(
     /** Of the connections that routes and steps name. */
     readonly entrance: Entrance
     /** Rate permits shared by all nodes; null: this is the only node. */
-    readonly draws: Draws | null
+    readonly sharedPermits: SharedPermits | null
     /** The same for connections, as far as stored. */
     learnConnections(tenant: TenantId): Promise<void>
     plan: PlanEvent
@@ -108,13 +108,13 @@ export function makePace(
     /** An endpoint can take more. */
     room(delayMs: number): void
   },
-): Pace {
+): FlowControl {
   const { store, registry, time, entrance } = deps
   const circuits = makeCircuits(deps)
   const hosts = makeHosts(deps)
   const rates = makeRates(deps)
   const drains = makeDrains(deps)
-  const windows = makeWindows(deps)
+  const endpointConcurrency = makeEndpointConcurrency(deps)
   const tickets = new Map<string, Ticket>()
   /** Of routes with a limit. */
   const running = new Map<string, number>()
@@ -123,18 +123,18 @@ export function makePace(
   /** Deliveries whose call has ended, while its result is stored. */
   const called = new Set<string>()
 
-  const offer: Pace['offer'] = (tenant, consumer) => {
+  const offer: FlowControl['offer'] = (tenant, consumer) => {
     const route = registry.route(tenant, consumer)
     if (route === null) return FREE
     const gate = circuits.gate(tenant, consumer)
     if (gate.is === 'open') return { is: 'closed', untilAt: gate.untilAt }
     let max = gate.is === 'closed' ? Number.POSITIVE_INFINITY : 1
     const named = connectionOf(route.document.do)
-    const door = named === null ? null : entrance.offer(tenant, named)
-    if (door?.is === 'closed') return { is: 'closed', untilAt: door.untilAt }
-    if (door?.is === 'open') max = Math.min(max, door.max)
+    const offered = named === null ? null : entrance.offer(tenant, named)
+    if (offered?.is === 'closed') return { is: 'closed', untilAt: offered.untilAt }
+    if (offered?.is === 'open') max = Math.min(max, offered.max)
     if (route.of?.kind === 'delivery') {
-      const room = windows.room(tenant, route)
+      const room = endpointConcurrency.room(tenant, route)
       if (room.max === 0) return { is: 'closed', untilAt: room.until }
       max = room.max
     }
@@ -146,12 +146,12 @@ export function makePace(
       if (allows === 'one') max = 1
     }
     const { rateLimit, drain, batch } = route.document
-    let mustDraw = false
+    let mustAcquire = false
     if (rateLimit !== undefined) {
       const room = rates.room(tenant, consumer, rateLimit)
       const untilAt = room > 0 ? null : rates.nextAt(tenant, consumer, rateLimit)
       if (untilAt !== null) return { is: 'closed', untilAt }
-      if (room === 0) mustDraw = true
+      if (room === 0) mustAcquire = true
       max = Math.min(max, room * (batch?.size ?? 1))
     }
     const limit = limitOf(route)
@@ -166,7 +166,7 @@ export function makePace(
       if (step.do === 'begin') return { is: 'ask' }
       max = Math.min(max, step.max)
     }
-    if (mustDraw || gate.is === 'tryable' || door?.is === 'ask') return { is: 'ask' }
+    if (mustAcquire || gate.is === 'tryable' || offered?.is === 'ask') return { is: 'ask' }
     const fence = limit ?? drain?.events
     return fence === undefined ? { is: 'open', max } : { is: 'open', max, limit: fence }
   }
@@ -177,12 +177,12 @@ export function makePace(
     ticket.token = rates.take(item.work.tenant, item.work.consumer, rateLimit)
   }
 
-  const drawFor = async (tenant: TenantId, route: Route) => {
+  const acquireFor = async (tenant: TenantId, route: Route) => {
     const { rateLimit, batch } = route.document
     if (rateLimit === undefined || rates.room(tenant, route.consumer, rateLimit) > 0) return
     if (rates.nextAt(tenant, route.consumer, rateLimit) !== null) return
     // A batch makes its call when it is full or its time is over.
-    await rates.draw(tenant, route.consumer, rateLimit, batch?.maxWaitMs ?? 0)
+    await rates.acquire(tenant, route.consumer, rateLimit, batch?.maxWaitMs ?? 0)
   }
 
   const readAll = async (
@@ -200,7 +200,7 @@ export function makePace(
     return found
   }
 
-  const mayCall: Pace['mayCall'] = (item, route, host) => {
+  const mayCall: FlowControl['mayCall'] = (item, route, host) => {
     const { tenant, consumer } = item.work
     if (!circuits.isQuiet()) {
       circuits.claimed(item)
@@ -272,7 +272,7 @@ export function makePace(
       if (circuits.gate(tenant, consumer).is === 'tryable') await circuits.begin(tenant, route)
       const named = connectionOf(route.document.do)
       if (named !== null && entrance.offer(tenant, named).is === 'ask') await entrance.begin(tenant, named)
-      if (deps.draws !== null) await drawFor(tenant, route)
+      if (deps.sharedPermits !== null) await acquireFor(tenant, route)
       return offer(tenant, consumer).is === 'open'
     },
     skip(tenant, consumer) {
@@ -282,7 +282,7 @@ export function makePace(
     took(tenant, consumer, count, isDry) {
       const route = registry.route(tenant, consumer)
       if (route?.document.drain !== undefined) drains.claimed(tenant, route, count, isDry)
-      if (route?.of?.kind === 'delivery') windows.took(tenant, consumer, isDry)
+      if (route?.of?.kind === 'delivery') endpointConcurrency.took(tenant, consumer, isDry)
     },
     tookUnknown(tenant, consumer) {
       const route = registry.route(tenant, consumer)
@@ -290,7 +290,7 @@ export function makePace(
     },
     claimed(item) {
       const { tenant, consumer, kind } = item.work
-      if (kind === 'delivery') windows.begin(tenant, consumer)
+      if (kind === 'delivery') endpointConcurrency.begin(tenant, consumer)
       if (!circuits.isQuiet()) circuits.claimed(item)
       const route = kind === 'intake' ? null : registry.route(tenant, consumer)
       if (route === null) return
@@ -309,7 +309,8 @@ export function makePace(
       leaveHost(item)
       entrance.finished(holdOf(item))
       circuits.finished(item)
-      if (item.work.kind === 'delivery' && !called.delete(holdOf(item))) windows.end(tenant, consumer)
+      if (item.work.kind === 'delivery' && !called.delete(holdOf(item)))
+        endpointConcurrency.end(tenant, consumer)
       const ticket = tickets.size === 0 ? undefined : tickets.get(holdOf(item))
       if (ticket === undefined) return false
       tickets.delete(holdOf(item))
@@ -332,32 +333,32 @@ export function makePace(
     },
     called(item) {
       called.add(holdOf(item))
-      windows.end(item.work.tenant, item.work.consumer)
+      endpointConcurrency.end(item.work.tenant, item.work.consumer)
     },
-    windows,
-    born(tenant, route) {
-      if (route.of?.kind === 'delivery') windows.begin(tenant, route.consumer)
+    endpointConcurrency,
+    noteLeased(tenant, route) {
+      if (route.of?.kind === 'delivery') endpointConcurrency.begin(tenant, route.consumer)
     },
-    unborn(tenant, route) {
-      if (route?.of?.kind === 'delivery') windows.end(tenant, route.consumer)
+    forgetLeased(tenant, route) {
+      if (route?.of?.kind === 'delivery') endpointConcurrency.end(tenant, route.consumer)
     },
-    bears(tenant, route) {
-      if (route.of?.kind === 'delivery') return windows.bears(tenant, route)
+    mayLeaseOnInsert(tenant, route) {
+      if (route.of?.kind === 'delivery') return endpointConcurrency.mayLeaseOnInsert(tenant, route)
       const named = connectionOf(route.document.do)
-      if (named !== null && !entrance.bears(tenant, named)) return false
+      if (named !== null && !entrance.mayLeaseOnInsert(tenant, named)) return false
       if (circuits.isQuiet() && hosts.isQuiet()) return true
       if (circuits.gate(tenant, route.consumer).is !== 'closed') return false
       const host = fixedHostOf(route)
       return host === null || hosts.allows(tenant, host) === 'all'
     },
     prepare(item, route) {
-      if (deps.draws === null) return null
+      if (deps.sharedPermits === null) return null
       const { tenant } = item.work
       const named = connectionOf(route.document.do)
       const entering = named === null ? null : entrance.prepare(tenant, named)
       const { rateLimit } = route.document
       const isRated = rateLimit !== undefined && lacksToken(tickets.get(holdOf(item)))
-      const drawing = isRated ? drawFor(tenant, route) : null
+      const drawing = isRated ? acquireFor(tenant, route) : null
       return entering === null && drawing === null ? null : prepared(entering, drawing)
     },
     mayCall,
@@ -365,7 +366,7 @@ export function makePace(
       leaveHost(item)
       entrance.leave(holdOf(item))
     },
-    told({ item, route, host, class: told, retryAfterMs, isSeenTo }) {
+    reportResult({ item, route, host, class: told, retryAfterMs, isSeenTo }) {
       const ticket = tickets.size === 0 ? undefined : tickets.get(holdOf(item))
       if (ticket !== undefined) ticket.isCalled = true
       if (host !== null) {
@@ -377,17 +378,19 @@ export function makePace(
       if (isSeenTo === true) return entrance.used(holdOf(item))
       const failureClass = told === 'done' ? null : told
       const named = connectionOf(route.document.do)
-      if (named !== null) entrance.told(item.work.tenant, named.connection, holdOf(item), failureClass)
+      if (named !== null)
+        entrance.reportResult(item.work.tenant, named.connection, holdOf(item), failureClass)
       // The route calls through a connection: the connection's circuit counts, unless the route declares its own.
-      if (named === null || route.document.circuit !== undefined) circuits.told(item, route, failureClass)
+      if (named === null || route.document.circuit !== undefined)
+        circuits.reportResult(item, route, failureClass)
     },
     async learn(tenant, kinds) {
       const isAsked = (kind: Followed) => kinds === null || kinds.has(kind)
       const mark = circuits.mark()
       if (isAsked('circuit')) circuits.adopt(tenant, await readAll(tenant, 'circuit'), mark)
       if (isAsked('bucket')) hosts.adopt(tenant, await readAll(tenant, 'bucket'))
-      if (deps.draws !== null && isAsked('rate'))
-        deps.draws.learn(tenant, await readAll(tenant, 'rate', CONNECTION_BUCKETS))
+      if (deps.sharedPermits !== null && isAsked('rate'))
+        deps.sharedPermits.learn(tenant, await readAll(tenant, 'rate', CONNECTION_BUCKETS))
       // A connection whose credential changed may have to be tested.
       if (isAsked('connection') || isAsked('credential')) await deps.learnConnections(tenant)
     },

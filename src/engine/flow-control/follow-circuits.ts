@@ -5,13 +5,13 @@ import { messageOf } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
-import type { Pace } from './flow-control.ts'
+import type { FlowControl } from './flow-control.ts'
 
 const FOLLOW_MS = 5_000
 
 /** Returns a function that stops it. */
-export function followPace(deps: {
-  readonly pace: Pick<Pace, 'learn'>
+export function followCircuits(deps: {
+  readonly flowControl: Pick<FlowControl, 'learn'>
   readonly log: Log
   readonly clock: Pick<Clock, 'after'>
   tenants(): readonly TenantId[]
@@ -22,7 +22,7 @@ export function followPace(deps: {
     try {
       for (const tenant of deps.tenants()) {
         if (isStopped) return
-        await deps.pace.learn(tenant, null)
+        await deps.flowControl.learn(tenant, null)
       }
     } catch (error) {
       deps.log.warn('pace.not-followed', { error: messageOf(error) })

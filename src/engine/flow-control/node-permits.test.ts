@@ -1,46 +1,51 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { makeHand, type Token } from './node-permits.ts'
+import { makeNodePermits, type Token } from './node-permits.ts'
 
 const token = (from: number, until: number, tries: string | null = null): Token => ({ from, until, tries })
 const many = (count: number, from: number, until: number) =>
   Array.from({ length: count }, () => token(from, until))
 
 test('[PA19] a permit is used no sooner than it is valid, once, and not after it expired', () => {
-  const hand = makeHand()
-  hand.add([...many(2, 10, 60), token(20, 70)])
-  expect([hand.usable(5), hand.use(5), hand.count()]).toEqual([0, null, 3])
-  expect([hand.usable(10), hand.use(10), hand.use(10), hand.use(10)]).toEqual([
+  const permits = makeNodePermits()
+  permits.add([...many(2, 10, 60), token(20, 70)])
+  expect([permits.usable(5), permits.use(5), permits.count()]).toEqual([0, null, 3])
+  expect([permits.usable(10), permits.use(10), permits.use(10), permits.use(10)]).toEqual([
     2,
     token(10, 60),
     token(10, 60),
     null,
   ])
-  expect([hand.dropLost(69), hand.dropLost(70), hand.count(), hand.use(70)]).toEqual([0, 1, 0, null])
+  expect([permits.dropLost(69), permits.dropLost(70), permits.count(), permits.use(70)]).toEqual([
+    0,
+    1,
+    0,
+    null,
+  ])
 })
 
 test('[PA19] a permit that was offered stays offered when the known time goes back', () => {
-  const hand = makeHand()
-  hand.add([token(10, 60), token(30, 80)])
-  expect(hand.usable(10)).toBe(1)
-  expect([hand.usable(8), hand.use(8), hand.use(8)]).toEqual([1, token(10, 60), null])
+  const permits = makeNodePermits()
+  permits.add([token(10, 60), token(30, 80)])
+  expect(permits.usable(10)).toBe(1)
+  expect([permits.usable(8), permits.use(8), permits.use(8)]).toEqual([1, token(10, 60), null])
 })
 
 test('[PA18] permits that become valid soon after the next are waited for together', () => {
-  const hand = makeHand()
-  hand.add([token(100, 200), token(130, 230), token(151, 251)])
-  expect([hand.nextAt(50, 50), hand.nextAt(100, 50)]).toEqual([130, null])
+  const permits = makeNodePermits()
+  permits.add([token(100, 200), token(130, 230), token(151, 251)])
+  expect([permits.nextAt(50, 50), permits.nextAt(100, 50)]).toEqual([130, null])
 })
 
 test('[RB2] of a closed bucket only its probe is retained', () => {
-  const hand = makeHand()
-  hand.add([token(0, 50, 'a')])
-  hand.giveBack(token(0, 40))
-  hand.keepTry('a')
-  expect([hand.count(), hand.use(0)]).toEqual([1, token(0, 50, 'a')])
-  hand.add([token(0, 50, 'a'), token(5, 55)])
-  hand.keepTry(null)
-  expect([hand.count(), hand.usable(10), hand.use(10)]).toEqual([0, 0, null])
+  const permits = makeNodePermits()
+  permits.add([token(0, 50, 'a')])
+  permits.giveBack(token(0, 40))
+  permits.keepTry('a')
+  expect([permits.count(), permits.use(0)]).toEqual([1, token(0, 50, 'a')])
+  permits.add([token(0, 50, 'a'), token(5, 55)])
+  permits.keepTry(null)
+  expect([permits.count(), permits.usable(10), permits.use(10)]).toEqual([0, 0, null])
 })
 
 test('[PA19] whatever is acquired, used, returned and expired, no permit exists twice and none is lost early', () => {
@@ -52,20 +57,20 @@ test('[PA19] whatever is acquired, used, returned and expired, no permit exists 
   )
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const hand = makeHand()
+      const permits = makeNodePermits()
       let now = 0
       let model: Token[] = []
       const held: Token[] = []
       for (const one of steps) {
-        hand.dropLost(now)
+        permits.dropLost(now)
         model = model.filter(({ until }) => until > now)
         if (one.do === 'draw' && model.length === 0) {
-          const drawn = Array.from({ length: one.count }, (_, n) => token(now + 7 * n, now + 7 * n + 50))
-          hand.add(drawn)
-          model = drawn
+          const acquired = Array.from({ length: one.count }, (_, n) => token(now + 7 * n, now + 7 * n + 50))
+          permits.add(acquired)
+          model = acquired
         }
         if (one.do === 'use') {
-          const used = hand.use(now)
+          const used = permits.use(now)
           expect(used === null).toBe(!model.some(({ from }) => from <= now))
           if (used !== null) {
             held.push(used)
@@ -76,14 +81,14 @@ test('[PA19] whatever is acquired, used, returned and expired, no permit exists 
         }
         const [back] = one.do === 'give-back' ? held.splice(one.which, 1) : []
         if (back !== undefined && back.until > now) {
-          hand.giveBack(back)
+          permits.giveBack(back)
           model.push(back)
         }
         if (one.do === 'pass') now += one.ms
-        hand.dropLost(now)
+        permits.dropLost(now)
         model = model.filter(({ until }) => until > now)
-        expect(hand.count()).toBe(model.length)
-        expect(hand.usable(now)).toBe(model.filter(({ from }) => from <= now).length)
+        expect(permits.count()).toBe(model.length)
+        expect(permits.usable(now)).toBe(model.filter(({ from }) => from <= now).length)
       }
     }),
   )
@@ -127,14 +132,14 @@ function countWalked(work: () => void): number {
 }
 
 test('using a permit costs the same however many the node holds', () => {
-  const hand = makeHand()
-  const drawn = Array.from({ length: 10_000 }, (_, n) => token(n, 20_000))
-  hand.add(drawn)
+  const permits = makeNodePermits()
+  const acquired = Array.from({ length: 10_000 }, (_, n) => token(n, 20_000))
+  permits.add(acquired)
   let used = 0
   const walked = countWalked(() => {
-    while (hand.usable(15_000) > 0 && hand.use(15_000) !== null) used += 1
+    while (permits.usable(15_000) > 0 && permits.use(15_000) !== null) used += 1
   })
-  expect(used).toBe(drawn.length)
+  expect(used).toBe(acquired.length)
   // Copying the list at each use walks fifty million.
-  expect(walked).toBeLessThanOrEqual(drawn.length)
+  expect(walked).toBeLessThanOrEqual(acquired.length)
 })

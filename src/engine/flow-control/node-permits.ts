@@ -15,7 +15,7 @@ export interface Token {
   readonly tries: string | null
 }
 
-export interface Hand {
+export interface NodePermits {
   /** How many there are, including those not valid yet. */
   count(): number
   /** How many may be used now. */
@@ -37,7 +37,7 @@ interface Batch extends Token {
   count: number
 }
 
-export function makeHand(): Hand {
+export function makeNodePermits(): NodePermits {
   /** Batches before `head` are used up; those from `head` to `coming` may be used, the others become valid in order. */
   let batches: Batch[] = []
   let head = 0

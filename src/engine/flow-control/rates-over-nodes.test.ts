@@ -7,7 +7,7 @@ import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { MINUTE } from '../../core/foundation/time/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import { type Commit, StoreError } from '../../ports/store.ts'
-import { documents, makeHandCredentials, makeShop } from '../connections/connections.fixture.ts'
+import { documents, makeManualCredentials, makeShop } from '../connections/connections.fixture.ts'
 import {
   accept,
   answered,
@@ -222,7 +222,7 @@ describe('connections', () => {
       connection: { buckets },
       route: { retry: { profile: null, attempts: 9, delaysMs: Array(8).fill(2_000) } },
     }
-    const all = await nodes(world, { documents: documents(given), credentials: makeHandCredentials() })
+    const all = await nodes(world, { documents: documents(given), credentials: makeManualCredentials() })
     await world.pass(10_000)
     return { world, all, at }
   }

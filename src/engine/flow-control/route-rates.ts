@@ -15,7 +15,7 @@ import type { Instant } from '../../core/foundation/time/index.ts'
 import type { StoreTime } from '../commit/index.ts'
 import { nameOf } from './consumer-names.ts'
 import type { Token } from './node-permits.ts'
-import type { Draws } from './shared-permits.ts'
+import type { SharedPermits } from './shared-permits.ts'
 
 export interface Rates {
   /** Tokens that are available. */
@@ -25,15 +25,18 @@ export interface Rates {
   /** If none is available: when to ask again; null: permits have to be acquired first. */
   nextAt(tenant: TenantId, consumer: string, policy: RatePolicy): Instant | null
   /** `longerMs`: how much longer they may have to wait for their use. */
-  draw(tenant: TenantId, consumer: string, policy: RatePolicy, longerMs: number): Promise<void>
+  acquire(tenant: TenantId, consumer: string, policy: RatePolicy, longerMs: number): Promise<void>
   /** null: there is none. */
   take(tenant: TenantId, consumer: string, policy: RatePolicy): Token | null
   giveBack(tenant: TenantId, consumer: string, policy: RatePolicy, token: Token): void
 }
 
-/** `draws`: permits shared by all nodes; null: this is the only node. */
-export function makeRates(deps: { readonly time: StoreTime; readonly draws: Draws | null }): Rates {
-  return deps.draws === null ? makeOwnRates(deps.time) : makeSharedRates(deps.draws)
+/** `sharedPermits`: permits shared by all nodes; null: this is the only node. */
+export function makeRates(deps: {
+  readonly time: StoreTime
+  readonly sharedPermits: SharedPermits | null
+}): Rates {
+  return deps.sharedPermits === null ? makeOwnRates(deps.time) : makeSharedRates(deps.sharedPermits)
 }
 
 /** Held by this node alone. */
@@ -53,7 +56,7 @@ function makeOwnRates(time: StoreTime): Rates {
     room: (tenant, consumer, policy) => whole(now(nameOf(tenant, consumer), policy)),
     left: (tenant, consumer, policy) => whole(now(nameOf(tenant, consumer), policy)),
     nextAt: (tenant, consumer, policy) => nextTokensAt(now(nameOf(tenant, consumer), policy), policy),
-    draw: () => Promise.resolve(),
+    acquire: () => Promise.resolve(),
     take(tenant, consumer, policy) {
       const name = nameOf(tenant, consumer)
       all.set(name, take(now(name, policy), 1))
@@ -66,15 +69,15 @@ function makeOwnRates(time: StoreTime): Rates {
   }
 }
 
-function makeSharedRates(draws: Draws): Rates {
+function makeSharedRates(sharedPermits: SharedPermits): Rates {
   const bucketOf = (tenant: TenantId, consumer: string) => ({ tenant, key: `consumer/${consumer}` })
   return {
-    room: (tenant, consumer, policy) => draws.room(bucketOf(tenant, consumer), policy),
-    left: (tenant, consumer, policy) => draws.left(bucketOf(tenant, consumer), policy),
-    nextAt: (tenant, consumer, policy) => draws.waitsUntil(bucketOf(tenant, consumer), policy),
-    draw: (tenant, consumer, policy, longerMs) =>
-      draws.draw(bucketOf(tenant, consumer), policy, { isAhead: true, longerMs }),
-    take: (tenant, consumer, policy) => draws.use(bucketOf(tenant, consumer), policy),
-    giveBack: (tenant, consumer, _policy, token) => draws.giveBack(bucketOf(tenant, consumer), token),
+    room: (tenant, consumer, policy) => sharedPermits.room(bucketOf(tenant, consumer), policy),
+    left: (tenant, consumer, policy) => sharedPermits.left(bucketOf(tenant, consumer), policy),
+    nextAt: (tenant, consumer, policy) => sharedPermits.waitsUntil(bucketOf(tenant, consumer), policy),
+    acquire: (tenant, consumer, policy, longerMs) =>
+      sharedPermits.acquire(bucketOf(tenant, consumer), policy, { isAhead: true, longerMs }),
+    take: (tenant, consumer, policy) => sharedPermits.use(bucketOf(tenant, consumer), policy),
+    giveBack: (tenant, consumer, _policy, token) => sharedPermits.giveBack(bucketOf(tenant, consumer), token),
   }
 }

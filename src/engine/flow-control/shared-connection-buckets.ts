@@ -8,7 +8,7 @@ import type { EngineDeps } from '../config.ts'
 import type { Account } from '../definitions/index.ts'
 import { type Buckets, bucketsOf, namedBuckets, policyOf } from './connection-buckets.ts'
 import type { Token } from './node-permits.ts'
-import type { BucketName, Draws } from './shared-permits.ts'
+import type { BucketName, SharedPermits } from './shared-permits.ts'
 
 /** The prefix of their records' names. */
 export const CONNECTION_BUCKETS = 'connection/'
@@ -25,11 +25,11 @@ const HELD_MAX = 10_000
 export function makeSharedBuckets(
   deps: Pick<EngineDeps, 'log' | 'random'> & {
     readonly time: StoreTime
-    readonly draws: Draws
+    readonly sharedPermits: SharedPermits
     wake(delayMs?: number): void
   },
 ): Buckets {
-  const { time, random, log, draws } = deps
+  const { time, random, log, sharedPermits } = deps
   const held = new Map<string, readonly Held[]>()
 
   const nameOf = (tenant: TenantId, account: Account, bucket: string): BucketName => ({
@@ -41,33 +41,36 @@ export function makeSharedBuckets(
     bucketsOf(names).flatMap((bucket) => {
       const name = nameOf(tenant, account, bucket)
       const policy = policyOf(account, bucket)
-      return draws.room(name, policy) > 0 ? [] : [{ name, policy }]
+      return sharedPermits.room(name, policy) > 0 ? [] : [{ name, policy }]
     })
 
   return {
     room(tenant, account, names) {
       let max = Number.POSITIVE_INFINITY
       let opensAt: Instant | null = null
-      let mustDraw = false
+      let mustAcquire = false
       for (const bucket of bucketsOf(names)) {
         const name = nameOf(tenant, account, bucket)
         const policy = policyOf(account, bucket)
-        const room = draws.room(name, policy)
+        const room = sharedPermits.room(name, policy)
         max = Math.min(max, room)
         if (room > 0) continue
-        const waitsUntil = draws.waitsUntil(name, policy)
-        if (waitsUntil === null) mustDraw = true
+        const waitsUntil = sharedPermits.waitsUntil(name, policy)
+        if (waitsUntil === null) mustAcquire = true
         else opensAt = Math.max(opensAt ?? 0, waitsUntil)
       }
       // While one bucket is known to be empty, no permits are acquired from the others.
-      return { max, opensAt, mustDraw: mustDraw && opensAt === null }
+      return { max, opensAt, mustAcquire: mustAcquire && opensAt === null }
     },
-    draw(tenant, account, names) {
+    acquire(tenant, account, names) {
       const empty = emptyOnes(tenant, account, names)
-      if (empty.length === 0 || empty.some(({ name, policy }) => draws.waitsUntil(name, policy) !== null))
+      if (
+        empty.length === 0 ||
+        empty.some(({ name, policy }) => sharedPermits.waitsUntil(name, policy) !== null)
+      )
         return null
       return (async () => {
-        for (const { name, policy } of empty) await draws.draw(name, policy, { isAhead: true })
+        for (const { name, policy } of empty) await sharedPermits.acquire(name, policy, { isAhead: true })
       })()
     },
     enter(tenant, account, names, by) {
@@ -75,20 +78,20 @@ export function makeSharedBuckets(
       for (const bucket of bucketsOf(names)) {
         const name = nameOf(tenant, account, bucket)
         const policy = policyOf(account, bucket)
-        const token = draws.use(name, policy)
-        if (token === null) draws.owe(name, policy)
+        const token = sharedPermits.use(name, policy)
+        if (token === null) sharedPermits.owe(name, policy)
         else taken.push({ name, token })
       }
       if (taken.length === 0) return
       held.set(by, taken)
-      if (held.size > HELD_MAX) for (const eldest of held.keys()) return void held.delete(eldest)
+      if (held.size > HELD_MAX) for (const oldest of held.keys()) return void held.delete(oldest)
     },
     leave(_tenant, _account, _names, by) {
-      for (const { name, token } of held.get(by) ?? []) draws.giveBack(name, token)
+      for (const { name, token } of held.get(by) ?? []) sharedPermits.giveBack(name, token)
       held.delete(by)
       deps.wake()
     },
-    told(tenant, account, names, { by, isLimited, limits }) {
+    reportResult(tenant, account, names, { by, isLimited, limits }) {
       const now = time.now()
       const taken = held.get(by) ?? []
       held.delete(by)
@@ -96,9 +99,15 @@ export function makeSharedBuckets(
         const name = nameOf(tenant, account, bucket)
         const policy = policyOf(account, bucket)
         const tries = taken.find((one) => one.name.key === name.key)?.token.tries ?? ''
-        const before = draws.closedUntil(name)
-        draws.told(name, policy, { at: now, by: tries, isLimited, limits, jitter: random.unit() })
-        const until = draws.closedUntil(name)
+        const before = sharedPermits.closedUntil(name)
+        sharedPermits.reportResult(name, policy, {
+          at: now,
+          by: tries,
+          isLimited,
+          limits,
+          jitter: random.unit(),
+        })
+        const until = sharedPermits.closedUntil(name)
         const fields = { tenant, connection: account.name, bucket }
         if (isLimited && before === null && until !== null) {
           log.info('bucket.closed', { ...fields, forMs: until - now })
@@ -112,9 +121,9 @@ export function makeSharedBuckets(
         const policy = policyOf(account, bucket)
         if (policy === null) return []
         const name = nameOf(tenant, account, bucket)
-        const closedUntil = draws.closedUntil(name)
-        const left = closedUntil === null ? draws.left(name, policy) : 0
-        const opensAt = closedUntil ?? (left > 0 ? null : draws.waitsUntil(name, policy))
+        const closedUntil = sharedPermits.closedUntil(name)
+        const left = closedUntil === null ? sharedPermits.left(name, policy) : 0
+        const opensAt = closedUntil ?? (left > 0 ? null : sharedPermits.waitsUntil(name, policy))
         return [
           { name: bucket, perMinute: policy.perMinute, burst: policy.burst, left, closedUntil: opensAt },
         ]

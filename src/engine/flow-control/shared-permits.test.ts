@@ -9,17 +9,17 @@ import type { Commit, Store } from '../../ports/store.ts'
 import { makeCommits } from '../commit/commits.ts'
 import { makeStoreTime } from '../commit/store-time.ts'
 import { makeWorld, type World } from '../engine.fixture.ts'
-import { type Draws, makeDraws } from './shared-permits.ts'
+import { makeSharedPermits, type SharedPermits } from './shared-permits.ts'
 
 const NAME = { tenant: DEFAULT_TENANT, key: 'connection/shop/default' }
 /** One request acquires up to 8 of them. */
 const POLICY = { perMinute: 60, burst: 64 }
 
 interface Drawing {
-  readonly draws: Draws
+  readonly sharedPermits: SharedPermits
   readonly commits: readonly Commit[]
-  draw(): Promise<void>
-  told(isLimited: boolean, remaining?: number): void
+  acquire(): Promise<void>
+  reportResult(isLimited: boolean, remaining?: number): void
 }
 
 function makeDrawing(
@@ -38,7 +38,7 @@ function makeDrawing(
     },
   }
   const time = makeStoreTime(world.clock)
-  const draws = makeDraws(
+  const sharedPermits = makeSharedPermits(
     {
       store,
       log,
@@ -59,19 +59,19 @@ function makeDrawing(
     { node: name as NodeId },
   )
   return {
-    draws,
+    sharedPermits,
     commits,
-    async draw() {
-      const drawing = draws.draw(NAME, POLICY, { isFull: true })
+    async acquire() {
+      const drawing = sharedPermits.acquire(NAME, POLICY, { isFull: true })
       await world.pass()
       await drawing
     },
-    told(isLimited, remaining) {
+    reportResult(isLimited, remaining) {
       const limits: Limits | null =
         remaining === undefined
           ? null
           : { limit: null, remaining, resetAt: world.now() + MINUTE, retryAfterMs: null }
-      draws.told(NAME, POLICY, { at: world.now(), by: '', isLimited, limits, jitter: 0 })
+      sharedPermits.reportResult(NAME, POLICY, { at: world.now(), by: '', isLimited, limits, jitter: 0 })
     },
   }
 }
@@ -79,76 +79,76 @@ function makeDrawing(
 /** Twice within a second acquires more than one. */
 async function makeFull(world: World, name = 'one', hold?: (pass: () => void) => void) {
   const drawing = makeDrawing(world, name, hold)
-  await drawing.draw()
-  drawing.draws.use(NAME, POLICY)
-  await drawing.draw()
-  expect(drawing.draws.room(NAME, POLICY)).toBe(2)
+  await drawing.acquire()
+  drawing.sharedPermits.use(NAME, POLICY)
+  await drawing.acquire()
+  expect(drawing.sharedPermits.room(NAME, POLICY)).toBe(2)
   return drawing
 }
 
 describe('a closed bucket', () => {
   test('[RB2] a permit that is returned after a refusal is not used', async () => {
     const world = makeWorld()
-    const { draws, told } = await makeFull(world)
-    const token = draws.use(NAME, POLICY)
-    told(true)
-    if (token !== null) draws.giveBack(NAME, token)
+    const { sharedPermits, reportResult } = await makeFull(world)
+    const token = sharedPermits.use(NAME, POLICY)
+    reportResult(true)
+    if (token !== null) sharedPermits.giveBack(NAME, token)
     expect(token).not.toBeNull()
-    expect(draws.closedUntil(NAME)).toBe(world.now() + MINUTE)
-    expect(draws.room(NAME, POLICY)).toBe(0)
-    expect(draws.use(NAME, POLICY)).toBeNull()
-    expect(draws.waitsUntil(NAME, POLICY)).toBe(world.now() + MINUTE)
+    expect(sharedPermits.closedUntil(NAME)).toBe(world.now() + MINUTE)
+    expect(sharedPermits.room(NAME, POLICY)).toBe(0)
+    expect(sharedPermits.use(NAME, POLICY)).toBeNull()
+    expect(sharedPermits.waitsUntil(NAME, POLICY)).toBe(world.now() + MINUTE)
   })
 
   test('[RB2] permits of a request in progress at the refusal are not used', async () => {
     const world = makeWorld()
     let isHeld = false
     let release = () => {}
-    const { draws, draw, told } = await makeFull(world, 'one', (pass) => {
+    const { sharedPermits, acquire, reportResult } = await makeFull(world, 'one', (pass) => {
       if (isHeld) release = pass
       else pass()
     })
-    draws.use(NAME, POLICY)
-    draws.use(NAME, POLICY)
+    sharedPermits.use(NAME, POLICY)
+    sharedPermits.use(NAME, POLICY)
     isHeld = true
-    const drawing = draw()
+    const drawing = acquire()
     await world.pass()
-    told(true)
+    reportResult(true)
     isHeld = false
     release()
     await world.pass()
     await drawing
-    expect(draws.closedUntil(NAME)).toBe(world.now() + MINUTE)
-    expect(draws.room(NAME, POLICY)).toBe(0)
-    expect(draws.use(NAME, POLICY)).toBeNull()
+    expect(sharedPermits.closedUntil(NAME)).toBe(world.now() + MINUTE)
+    expect(sharedPermits.room(NAME, POLICY)).toBe(0)
+    expect(sharedPermits.use(NAME, POLICY)).toBeNull()
   })
 
   test('[RB2] [RB5] a refusal on another node discards the permits of this one', async () => {
     const world = makeWorld()
     const one = await makeFull(world)
     const two = makeDrawing(world, 'two')
-    two.told(true)
+    two.reportResult(true)
     await world.pass()
     const { items } = await world.reads.records({ kind: 'rate', cursor: null, limit: 20 })
-    one.draws.learn(DEFAULT_TENANT, items)
-    expect(one.draws.room(NAME, POLICY)).toBe(0)
-    expect(one.draws.use(NAME, POLICY)).toBeNull()
+    one.sharedPermits.learn(DEFAULT_TENANT, items)
+    expect(one.sharedPermits.room(NAME, POLICY)).toBe(0)
+    expect(one.sharedPermits.use(NAME, POLICY)).toBeNull()
   })
 
   test('[RB2] after its time one permit is a probe, and only that counts until its response', async () => {
     const world = makeWorld()
-    const { draws, draw, told } = await makeFull(world)
-    const early = draws.use(NAME, POLICY)
-    told(true)
+    const { sharedPermits, acquire, reportResult } = await makeFull(world)
+    const early = sharedPermits.use(NAME, POLICY)
+    reportResult(true)
     await world.pass(MINUTE)
-    await draw()
-    if (early !== null) draws.giveBack(NAME, early)
-    expect(draws.room(NAME, POLICY)).toBe(1)
-    const token = draws.use(NAME, POLICY)
+    await acquire()
+    if (early !== null) sharedPermits.giveBack(NAME, early)
+    expect(sharedPermits.room(NAME, POLICY)).toBe(1)
+    const token = sharedPermits.use(NAME, POLICY)
     expect(token?.tries).not.toBeNull()
-    expect(draws.use(NAME, POLICY)).toBeNull()
-    if (token !== null) draws.giveBack(NAME, token)
-    expect(draws.use(NAME, POLICY)).toEqual(token)
+    expect(sharedPermits.use(NAME, POLICY)).toBeNull()
+    if (token !== null) sharedPermits.giveBack(NAME, token)
+    expect(sharedPermits.use(NAME, POLICY)).toEqual(token)
   })
 })
 
@@ -160,12 +160,12 @@ describe('the vendor’s remaining quota', () => {
 
   test('[RB5] [PA24] is written at once, and then a few times a second however many responses report it', async () => {
     const world = makeWorld()
-    const { commits, told } = makeDrawing(world, 'one')
-    told(false, 900)
+    const { commits, reportResult } = makeDrawing(world, 'one')
+    reportResult(false, 900)
     await world.pass()
     expect(await written(world)).toEqual([[900]])
     for (let left = 899; left >= 800; left -= 1) {
-      told(false, left)
+      reportResult(false, left)
       await world.pass(10)
     }
     expect(commits.length).toBeLessThanOrEqual(5)
@@ -175,12 +175,12 @@ describe('the vendor’s remaining quota', () => {
 
   test('[PA24] costs no commit if it is no less than known', async () => {
     const world = makeWorld()
-    const { commits, told } = makeDrawing(world, 'one')
-    told(false, 500)
+    const { commits, reportResult } = makeDrawing(world, 'one')
+    reportResult(false, 500)
     await world.pass(300)
     const before = commits.length
     for (const left of [500, 700, 501, 500]) {
-      told(false, left)
+      reportResult(false, left)
       await world.pass(300)
     }
     expect([before, commits.length]).toEqual([1, 1])
@@ -188,12 +188,12 @@ describe('the vendor’s remaining quota', () => {
 
   test('[PA24] applies on the node that received it before it is written', async () => {
     const world = makeWorld()
-    const { draws, told, draw } = makeDrawing(world, 'one')
-    told(false, 900)
+    const { sharedPermits, reportResult, acquire } = makeDrawing(world, 'one')
+    reportResult(false, 900)
     await world.pass()
-    told(false, 0)
-    await draw()
-    expect(draws.room(NAME, POLICY)).toBe(0)
-    expect(draws.waitsUntil(NAME, POLICY)).toBe(world.now() + MINUTE)
+    reportResult(false, 0)
+    await acquire()
+    expect(sharedPermits.room(NAME, POLICY)).toBe(0)
+    expect(sharedPermits.waitsUntil(NAME, POLICY)).toBe(world.now() + MINUTE)
   })
 })

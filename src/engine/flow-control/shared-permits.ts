@@ -7,16 +7,16 @@
 
 import type { Bucket } from '../../core/definitions/documents/index.ts'
 import {
+  acquirePermits,
+  applySharedResponse,
   type BucketAnswer,
   chargeTokens,
-  drawMax,
-  drawTokens,
   isLimiting,
   NEW_SHARED,
+  permitsMax,
   type SharedBucket,
   sharedLeft,
   shyness,
-  tellShared,
 } from '../../core/flow-control/rate/index.ts'
 import { messageOf } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -24,21 +24,21 @@ import type { Instant } from '../../core/foundation/time/index.ts'
 import type { StoredRecord } from '../../ports/store.ts'
 import { type Commits, retrying, type StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
-import { type Hand, makeHand, type Token } from './node-permits.ts'
-import { makePaced } from './throttle.ts'
+import { makeNodePermits, type NodePermits, type Token } from './node-permits.ts'
+import { makeThrottled } from './throttle.ts'
 
 export interface BucketName {
   readonly tenant: TenantId
   readonly key: string
 }
 
-export interface Draws {
+export interface SharedPermits {
   /** How many may be used now; unlimited without a limit. */
   room(name: BucketName, policy: Bucket | null): number
   /** If none is available: until when asking is pointless; null: ask now. */
   waitsUntil(name: BucketName, policy: Bucket | null): Instant | null
   /** Asks the store, which updates `room` and `waitsUntil`. Never throws. */
-  draw(name: BucketName, policy: Bucket | null, options?: DrawOptions): Promise<void>
+  acquire(name: BucketName, policy: Bucket | null, options?: AcquireOptions): Promise<void>
   /** The last request to the store failed: unknown permits may be available. */
   isAway(name: BucketName): boolean
   now(): Instant
@@ -48,7 +48,7 @@ export interface Draws {
   /** A call was made that could not ask: it is counted afterwards. */
   owe(name: BucketName, policy: Bucket | null): void
   /** `by`: the probe named by the permit of the call; otherwise empty. */
-  told(name: BucketName, policy: Bucket | null, answer: BucketAnswer): void
+  reportResult(name: BucketName, policy: Bucket | null, answer: BucketAnswer): void
   /** Reserves a future permit, however far ahead; returns the delay until it is valid. */
   book(name: BucketName, policy: Bucket): Promise<number>
   /** What is available, held by this node or not, as far as it knows. */
@@ -59,7 +59,7 @@ export interface Draws {
   learn(tenant: TenantId, records: readonly StoredRecord[]): void
 }
 
-export interface DrawOptions {
+export interface AcquireOptions {
   /** A bucket without a record starts full, and not with a single token. */
   readonly isFull?: boolean
   /** Permits that become valid soon are useful too. */
@@ -72,15 +72,15 @@ interface Known extends BucketName {
   bucket: SharedBucket
   /** Of its record; null: it has to be read. */
   version: number | null
-  readonly hand: Hand
+  readonly permits: NodePermits
   /** How many the next request acquires. */
   size: number
   waitUntil: Instant
   owed: number
-  tells: readonly Told[]
+  pendingResponses: readonly PendingResponse[]
   /** Writes the vendor's remaining quota. */
-  readonly tellLeft: () => void
-  drawnAt: Instant
+  readonly flushLeft: () => void
+  acquiredAt: Instant
   /** Callers that wait for the time of their future permit. */
   bookings: readonly ((delayMs: number) => void)[]
   /** How many callers wait to acquire. */
@@ -91,7 +91,7 @@ interface Known extends BucketName {
 }
 
 /** A vendor response that is not in the record yet. */
-interface Told {
+interface PendingResponse {
   readonly policy: Bucket | null
   readonly answer: BucketAnswer
 }
@@ -115,7 +115,7 @@ const AHEAD_MS = 500
  * times. Both together are less than `AHEAD_MS`.
  */
 const YIELD_MS = 250
-const SPREAD_MS = 100
+const JITTER_MS = 100
 /** Permits that become valid within this time are used together. */
 const GATHER_MS = 50
 /** How often the result of another node's probe is checked. */
@@ -129,7 +129,7 @@ const FAR = 1_000
 /** The remaining quota is written no more often than this; a refusal is written at once. */
 const LEFT_EVERY_MS = 250
 
-export function makeDraws(
+export function makeSharedPermits(
   deps: Pick<EngineDeps, 'store' | 'clock' | 'log' | 'random'> & {
     readonly time: StoreTime
     readonly commits: Commits
@@ -138,7 +138,7 @@ export function makeDraws(
     changed(tenant: TenantId): void
   },
   config: Pick<EngineConfig, 'node'>,
-): Draws {
+): SharedPermits {
   const { store, clock, log, random, time, commits } = deps
   const all = new Map<string, Known>()
   let tries = 0
@@ -152,13 +152,15 @@ export function makeDraws(
       key,
       bucket: NEW_SHARED,
       version: null,
-      hand: makeHand(),
+      permits: makeNodePermits(),
       size: 1,
       waitUntil: 0,
       owed: 0,
-      tells: [],
-      tellLeft: makePaced(clock, LEFT_EVERY_MS, () => flush(made, made.tells.at(-1)?.policy ?? null)),
-      drawnAt: 0,
+      pendingResponses: [],
+      flushLeft: makeThrottled(clock, LEFT_EVERY_MS, () =>
+        flush(made, made.pendingResponses.at(-1)?.policy ?? null),
+      ),
+      acquiredAt: 0,
       bookings: [],
       asking: 0,
       isAway: false,
@@ -169,17 +171,17 @@ export function makeDraws(
   }
 
   /** Of a closed bucket only its probe is usable. */
-  const heedClosed = ({ hand, bucket }: Known) => {
-    if (bucket.closed !== null) hand.keepTry(bucket.closed.triedBy)
+  const heedClosed = ({ permits, bucket }: Known) => {
+    if (bucket.closed !== null) permits.keepTry(bucket.closed.triedBy)
   }
 
   /** The usable permits; one may have been returned, or acquired, while the vendor refused. */
-  const handOf = (known: Known): Hand => {
-    const { hand } = known
+  const permitsOf = (known: Known): NodePermits => {
+    const { permits } = known
     heedClosed(known)
     // Expired permits make the next request smaller.
-    if (hand.dropLost(time.now()) > 0) known.size = Math.max(1, Math.floor(known.size / 2))
-    return hand
+    if (permits.dropLost(time.now()) > 0) known.size = Math.max(1, Math.floor(known.size / 2))
+    return permits
   }
 
   /**
@@ -188,8 +190,8 @@ export function makeDraws(
    */
   const take = (known: Known, version: number, bucket: SharedBucket) => {
     known.version = version
-    known.bucket = known.tells.reduce(
-      (told, { policy, answer }) => (isLasting(answer) ? tellShared(told, policy, answer) : told),
+    known.bucket = known.pendingResponses.reduce(
+      (told, { policy, answer }) => (isLasting(answer) ? applySharedResponse(told, policy, answer) : told),
       bucket,
     )
     heedClosed(known)
@@ -216,27 +218,27 @@ export function makeDraws(
         isRead = true
       }
       const now = time.now()
-      const { tells, owed } = known
+      const { pendingResponses, owed } = known
       const isNew = known.version === 0 && isFull && policy !== null
       const before = isNew ? { ...known.bucket, tokens: { count: policy.burst, at: now } } : known.bucket
       let bucket = chargeTokens(before, policy, now, owed)
-      for (const { answer } of tells) bucket = tellShared(bucket, policy, answer)
+      for (const { answer } of pendingResponses) bucket = applySharedResponse(bucket, policy, answer)
       tries += 1
       const tryBy = `${config.node} ${tries}`
       // The node next in rotation may ask first; permits that are already valid are for any node.
       const ownMs = Math.max(0, aheadMs - shyMs(bucket))
-      const drawn =
+      const acquired =
         wanted === 0
           ? null
-          : drawTokens(bucket, policy, { now, wanted, aheadMs: ownMs, by: config.node, tryBy })
-      if (drawn?.is === 'tried' && !isRead) {
+          : acquirePermits(bucket, policy, { now, wanted, aheadMs: ownMs, by: config.node, tryBy })
+      if (acquired?.is === 'tried' && !isRead) {
         known.version = null
         return retry()
       }
-      if (drawn?.is === 'empty') known.waitUntil = drawn.nextAt
-      if (drawn?.is === 'tried') known.waitUntil = Math.min(drawn.until, now + TRIED_MS)
-      if (drawn?.is !== 'drawn' && owed === 0 && tells.length === 0) return []
-      const next = drawn?.is === 'drawn' ? drawn.bucket : bucket
+      if (acquired?.is === 'empty') known.waitUntil = acquired.nextAt
+      if (acquired?.is === 'tried') known.waitUntil = Math.min(acquired.until, now + TRIED_MS)
+      if (acquired?.is !== 'drawn' && owed === 0 && pendingResponses.length === 0) return []
+      const next = acquired?.is === 'drawn' ? acquired.bucket : bucket
       const version: number = known.version ?? 0
       // Until the response arrives it is unknown what is written.
       known.version = null
@@ -256,21 +258,21 @@ export function makeDraws(
       time.heard(result.at)
       if (!result.ok) return retry()
       known.owed -= owed
-      known.tells = known.tells.slice(tells.length)
+      known.pendingResponses = known.pendingResponses.slice(pendingResponses.length)
       take(known, version + 1, next)
-      if (drawn?.is !== 'drawn') return []
+      if (acquired?.is !== 'drawn') return []
       known.waitUntil = 0
-      const named = drawn.isTry ? tryBy : null
-      return drawn.from.map((from) => ({ from, until: from + HOLD_MS + longerMs, tries: named }))
+      const named = acquired.isTry ? tryBy : null
+      return acquired.from.map((from) => ({ from, until: from + HOLD_MS + longerMs, tries: named }))
     }
     return retrying(RACES_MAX, exchangeOnce, () => {
-      known.waitUntil = time.now() + Math.round(SPREAD_MS * random.unit())
+      known.waitUntil = time.now() + Math.round(JITTER_MS * random.unit())
       return []
     })
   }
 
   const shyMs = (bucket: SharedBucket): number =>
-    Math.round(YIELD_MS * shyness(bucket, config.node) + SPREAD_MS * random.unit())
+    Math.round(YIELD_MS * shyness(bucket, config.node) + JITTER_MS * random.unit())
 
   /** One at a time per bucket. */
   const inTurn = async (known: Known, work: () => Promise<void>): Promise<void> => {
@@ -295,8 +297,8 @@ export function makeDraws(
   /** Eventually: what cannot be written now is written with the next request. */
   const flush = (known: Known, policy: Bucket | null) => {
     void inTurn(known, async () => {
-      if (known.owed === 0 && known.tells.length === 0) return
-      const isNews = known.tells.some(({ answer }) => answer.isLimited || answer.by !== '')
+      if (known.owed === 0 && known.pendingResponses.length === 0) return
+      const isNews = known.pendingResponses.some(({ answer }) => answer.isLimited || answer.by !== '')
       await exchange(known, { ...PLAIN, policy, wanted: 0 })
       if (isNews) deps.changed(known.tenant)
       const until = known.bucket.closed?.closedUntil ?? null
@@ -326,31 +328,31 @@ export function makeDraws(
     room(name, policy) {
       const known = find(name)
       if (!isLimiting(known.bucket, policy, time.now())) return Number.POSITIVE_INFINITY
-      return handOf(known).usable(time.now())
+      return permitsOf(known).usable(time.now())
     },
     waitsUntil(name, policy) {
       const known = find(name)
       const now = time.now()
-      const comesAt = handOf(known).nextAt(now, GATHER_MS)
+      const comesAt = permitsOf(known).nextAt(now, GATHER_MS)
       if (comesAt !== null) return comesAt
       const { closed } = known.bucket
       if (closed !== null && now < closed.closedUntil) return closed.closedUntil
       if (!isLimiting(known.bucket, policy, now)) return null
       return now < known.waitUntil ? known.waitUntil : null
     },
-    async draw(name, policy, { isFull = false, isAhead = false, longerMs = 0 } = {}) {
+    async acquire(name, policy, { isFull = false, isAhead = false, longerMs = 0 } = {}) {
       const known = find(name)
       known.asking += 1
       await inTurn(known, async () => {
-        if (handOf(known).count() > 0) return
-        const most = drawMax(policy)
+        if (permitsOf(known).count() > 0) return
+        const most = permitsMax(policy)
         const now = time.now()
         // A caller that comes back this soon can use more at once.
-        if (now - known.drawnAt < SOON_MS) known.size = Math.min(most, known.size * 2)
-        known.drawnAt = now
+        if (now - known.acquiredAt < SOON_MS) known.size = Math.min(most, known.size * 2)
+        known.acquiredAt = now
         const wanted = Math.min(most, Math.max(known.asking, known.size))
         const aheadMs = isAhead ? AHEAD_MS : 0
-        known.hand.add(await exchange(known, { policy, wanted, aheadMs, longerMs, isFull }))
+        known.permits.add(await exchange(known, { policy, wanted, aheadMs, longerMs, isFull }))
       })
       known.asking -= 1
     },
@@ -359,10 +361,10 @@ export function makeDraws(
     use(name, policy) {
       const known = find(name)
       if (!isLimiting(known.bucket, policy, time.now())) return null
-      return handOf(known).use(time.now())
+      return permitsOf(known).use(time.now())
     },
     giveBack(name, token) {
-      find(name).hand.giveBack(token)
+      find(name).permits.giveBack(token)
     },
     owe(name, policy) {
       const known = find(name)
@@ -370,19 +372,19 @@ export function makeDraws(
       known.owed += 1
       flush(known, policy)
     },
-    told(name, policy, answer) {
+    reportResult(name, policy, answer) {
       const known = find(name)
       const { isLimited, limits, by } = answer
       const isNews = isLimited || by !== ''
       const isNear = limits !== null && limits.remaining !== null && limits.remaining <= FAR
       if (!isNews && !isNear) return
-      const next = tellShared(known.bucket, policy, answer)
+      const next = applySharedResponse(known.bucket, policy, answer)
       if (!isNews && isSaid(known.bucket, next, time.now())) return
-      known.tells = [...known.tells, { policy, answer }]
+      known.pendingResponses = [...known.pendingResponses, { policy, answer }]
       if (isLasting(answer)) known.bucket = next
       heedClosed(known)
       if (isNews) flush(known, policy)
-      else known.tellLeft()
+      else known.flushLeft()
     },
     book(name, policy) {
       const known = find(name)
@@ -393,7 +395,7 @@ export function makeDraws(
     },
     left(name, policy) {
       const known = find(name)
-      return sharedLeft(known.bucket, policy, time.now()) + handOf(known).count()
+      return sharedLeft(known.bucket, policy, time.now()) + permitsOf(known).count()
     },
     closedUntil(name) {
       const { closed } = find(name).bucket

@@ -3,7 +3,7 @@
 import type { EngineDeps } from '../config.ts'
 
 /** Calls at once, and then at most once per interval, the last time after the last request. */
-export function makePaced(
+export function makeThrottled(
   clock: Pick<EngineDeps['clock'], 'after'>,
   everyMs: number,
   call: () => void,

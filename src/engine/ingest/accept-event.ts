@@ -14,7 +14,7 @@ import { lineOf } from '../observe/index.ts'
 import {
   type Acceptance,
   type Begun,
-  type Door,
+  type InlineStart,
   type PlanDeps,
   planAcceptance,
   planUnread,
@@ -34,7 +34,7 @@ export interface KeepRequest {
   readonly beside?: { readonly guards: readonly Guard[]; readonly writes: readonly Write[] }
 }
 
-export interface Kept {
+export interface Accepted {
   readonly eventId: EventId
   readonly duplicate: boolean
 }
@@ -45,7 +45,7 @@ export interface Acceptor {
    * `beside` guards did not hold. Then nothing was stored, unless a first attempt whose response was lost
    * stored it: check what the guard is about.
    */
-  keep(request: KeepRequest): Promise<Kept | 'refused'>
+  keep(request: KeepRequest): Promise<Accepted | 'refused'>
 }
 
 export function makeAcceptor(
@@ -53,13 +53,13 @@ export function makeAcceptor(
     readonly commits: Commits
     readonly planning: PlanDeps
     readonly duplicates: Pick<Duplicates, 'note'>
-    readonly door: Door
+    readonly inlineStart: InlineStart
     /** Whether another node may accept what this one cannot. */
     readonly isShared: boolean
     readonly unitOfWork: Pick<UnitOfWork, 'end' | 'release'>
   },
 ): Acceptor {
-  const { clock, log, commits, planning, door, unitOfWork } = deps
+  const { clock, log, commits, planning, inlineStart, unitOfWork } = deps
 
   /** Tries again only while it is unknown whether the commit was applied: the sender must not get a false response. */
   const commit = async (
@@ -96,9 +96,9 @@ export function makeAcceptor(
     try {
       return await commits.firmly(event.tenant, guards, writes)
     } catch (error) {
-      const kept = await commits.stubbornly(() => deps.store.forTenant(event.tenant).event(event.id))
-      if (kept === null) throw error
-      return { ok: false, at: kept.receivedAt, guard: dedup, found: { f: 'event', id: event.id } }
+      const stored = await commits.stubbornly(() => deps.store.forTenant(event.tenant).event(event.id))
+      if (stored === null) throw error
+      return { ok: false, at: stored.receivedAt, guard: dedup, found: { f: 'event', id: event.id } }
     }
   }
 
@@ -112,14 +112,14 @@ export function makeAcceptor(
     try {
       const [first] = acceptance.plans
       if (first?.begins === undefined) return await commit(acceptance, beside, null)
-      const begun = await door.begin(first)
+      const begun = await inlineStart.begin(first)
       hold(begun.plan, ...begun.cases)
       const result = await commit(begun.plan, beside, begun)
       if (result.ok || result.guard <= (beside?.guards.length ?? 0)) return result
       // Another instance has its key: its trigger decides, as a job of its own.
       hold(begun.plan)
       unitOfWork.release(begun.cases)
-      const items = door.asItems(begun)
+      const items = inlineStart.asItems(begun)
       hold(items)
       return await commit(items, beside, null)
     } catch (error) {
@@ -132,35 +132,36 @@ export function makeAcceptor(
     async keep({ source, draft: named, payload, header, unread, startedAt, beside }) {
       // Another node knows the routes of the event. If there is none, the event is stored and waits for a node of that
       // version.
-      if (deps.isShared && planning.registry.isBeyondUs(named.tenant)) throw new AppError('source_unusable')
+      if (deps.isShared && planning.registry.needsNewerVersion(named.tenant))
+        throw new AppError('source_unusable')
       const { dedup, sensitive } = source.document
       const { windowMs } = dedup
       const draft = sensitive === undefined ? named : { ...named, sensitive }
       const acceptance =
         unread === undefined
-          ? planAcceptance(planning, source, draft, payload, header, windowMs, door.mayBegin)
+          ? planAcceptance(planning, source, draft, payload, header, windowMs, inlineStart.mayBegin)
           : planUnread(planning, source, draft, unread, windowMs)
       const { event, letter } = acceptance
       const held: Planned[] = [...acceptance.plans]
       const result = await attempt(acceptance, beside, held)
       const first = storedBy(event, result)
-      const isKept = first === event.id
-      unitOfWork.end(held, isKept, result)
+      const isStored = first === event.id
+      unitOfWork.end(held, isStored, result)
       if (first === null) return 'refused'
-      if (!isKept) deps.duplicates.note(event.tenant, first)
+      if (!isStored) deps.duplicates.note(event.tenant, first)
       const durationMs = Math.round(clock.monotonic() - startedAt)
       log.control(
-        isKept
+        isStored
           ? lineOf('ingest', acceptance.action, event, { durationMs })
           : lineOf('dedupe', 'DUPLICATE', { ...event, id: first }, { durationMs }),
       )
-      if (isKept && letter !== null) {
+      if (isStored && letter !== null) {
         const { workId: work, class: failureClass, reason: errorCode, lastError: message } = letter
         log.control(
           lineOf('dead-letter', 'DEAD_LETTERED', event, { work, class: failureClass, errorCode, message }),
         )
       }
-      return { eventId: first, duplicate: !isKept }
+      return { eventId: first, duplicate: !isStored }
     },
   }
 }

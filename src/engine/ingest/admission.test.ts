@@ -219,14 +219,14 @@ describe('an unknown sender', () => {
     const source = compileSource({ ...SOURCE, verify: github })
     const admission = makeAdmission({
       clock: {} as never,
-      draws: null,
+      sharedPermits: null,
       backlog: { check: () => {} },
       isShared: false,
       vault: {
         resolve: () => Promise.reject(new AppError(code, 'the secret ‘crm’, by the key 0af3')),
       },
       log: {} as never,
-      registry: { source: () => source, isBeyondUs: () => false } as never,
+      registry: { source: () => source, needsNewerVersion: () => false } as never,
     })
     const request = { tenant: 'default', source: 'shop', headers: {}, body: bytes(PAID_TEXT) }
     await expect(admission.admit(request)).rejects.toMatchObject({ code, message })

@@ -13,7 +13,7 @@ import { type Body, parseForm, readBody, readMediaType } from '../../core/ingest
 import type { Answer, Handshake, Source, VerifyInput } from '../../core/ingest/source/index.ts'
 import type { EngineDeps } from '../config.ts'
 import type { Registry } from '../definitions/index.ts'
-import type { Draws } from '../flow-control/index.ts'
+import type { SharedPermits } from '../flow-control/index.ts'
 import { isVaultTrouble } from '../secrets/index.ts'
 import { makeShares } from './source-rates.ts'
 import type { TenantBacklog } from './tenant-backlog.ts'
@@ -61,14 +61,14 @@ export function makeAdmission(
   deps: Pick<EngineDeps, 'clock' | 'vault' | 'log'> & {
     readonly registry: Registry
     /** Rate permits shared by all nodes; null: this is the only node. */
-    readonly draws: Draws | null
+    readonly sharedPermits: SharedPermits | null
     readonly backlog: Pick<TenantBacklog, 'check'>
     /** Whether another node may accept what this one cannot. */
     readonly isShared: boolean
   },
 ): Admission {
   const { clock, vault, log, registry } = deps
-  const shares = makeShares({ clock, draws: deps.draws })
+  const shares = makeShares({ clock, sharedPermits: deps.sharedPermits })
 
   const secretsOf = async (source: Source, tenant: string): Promise<readonly string[]> => {
     const { verify } = source.document
@@ -105,7 +105,8 @@ export function makeAdmission(
     // The source needs a newer version: a sender that gets "unknown" might not retry.
     if (source === null && registry.isUnusable(tenant, `source:${request.source}`))
       throw new AppError('source_unusable')
-    if (source !== null && deps.isShared && registry.isBeyondUs(tenant)) throw new AppError('source_unusable')
+    if (source !== null && deps.isShared && registry.needsNewerVersion(tenant))
+      throw new AppError('source_unusable')
     if (source === null || source.document.verify.scheme === 'closed') throw new AppError('unknown_source')
     if (source.status === 'disabled') throw new AppError('source_disabled')
     const { allows } = source.guards

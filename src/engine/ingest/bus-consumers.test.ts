@@ -7,7 +7,7 @@ import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.t
 import { mayReadStream } from '../../core/ingest/bus-message/index.ts'
 import { StoreError } from '../../ports/store.ts'
 import type { Node } from '../engine.fixture.ts'
-import { BOOK, INLET, makeBusWorld } from './bus.fixture.ts'
+import { BOOK, makeBusWorld, NATS_SOURCE } from './bus.fixture.ts'
 
 const isAccept = (commit: { readonly writes: readonly { readonly w: string }[] }) =>
   commit.writes[0]?.w === 'event.append'
@@ -55,13 +55,13 @@ describe('a message', () => {
   test('[TL5] stays in its stream while the tenant has too many open jobs, and is accepted afterwards', async () => {
     const { world, node, send, events } = makeBusWorld()
     const paused = { ...BOOK, status: 'paused' } as const
-    const one = await node({ documents: [INLET, paused], config: { openJobsMax: 2 } })
+    const one = await node({ documents: [NATS_SOURCE, paused], config: { openJobsMax: 2 } })
     for (const order of ['o1', 'o2']) send({ body: `{"order":"${order}"}` })
     await world.pass(5_000)
     for (const order of ['o3', 'o4']) send({ body: `{"order":"${order}"}` })
     await world.pass(30_000)
     expect(await events()).toHaveLength(2)
-    await apply(one, () => world.pass(10_000), [INLET, BOOK])
+    await apply(one, () => world.pass(10_000), [NATS_SOURCE, BOOK])
     await world.pass(300_000)
     expect(await events()).toHaveLength(4)
     expect(world.calls).toHaveLength(4)
@@ -70,8 +70,8 @@ describe('a message', () => {
   test('[BU76] all sources share one byte limit', async () => {
     const { world, node, send, hub, events } = makeBusWorld()
     hub.addStream({ name: 'BILLS', subjects: ['bills.>'] })
-    const bills: SourceDocument = { ...INLET, name: 'bills', nats: { subjects: ['bills.>'] } }
-    const one = await node({ documents: [INLET, bills, BOOK], config: { messageBytesMax: 8_000 } })
+    const bills: SourceDocument = { ...NATS_SOURCE, name: 'bills', nats: { subjects: ['bills.>'] } }
+    const one = await node({ documents: [NATS_SOURCE, bills, BOOK], config: { messageBytesMax: 8_000 } })
     // Nothing is committed for now: every accepted message is in flight.
     let underWay = 0
     const release: (() => void)[] = []
@@ -192,7 +192,7 @@ describe('a message', () => {
 describe('a message that cannot be read', () => {
   const poisoned = async (body: string | Uint8Array, document: Partial<SourceDocument> = {}) => {
     const made = makeBusWorld()
-    const one = await made.node({ documents: [{ ...INLET, ...document }, BOOK] })
+    const one = await made.node({ documents: [{ ...NATS_SOURCE, ...document }, BOOK] })
     made.send({ body })
     await made.world.pass(1_000)
     const [event] = await made.events()
@@ -253,7 +253,7 @@ describe('a message that cannot be read', () => {
     await replay()
     expect(await world.reads.deadLetter(letter.id)).toMatchObject({ state: 'open', reason: 'unparseable' })
     expect(await events()).toHaveLength(1)
-    await apply(one, () => world.pass(), [INLET, BOOK])
+    await apply(one, () => world.pass(), [NATS_SOURCE, BOOK])
     await replay()
     expect(await world.reads.deadLetter(letter.id)).toMatchObject({ state: 'resolved' })
     const child = (await events()).find(({ causationId }) => causationId === event.id)
@@ -267,7 +267,7 @@ describe('a message that cannot be read', () => {
 
   test('[BU63] can be edited, and is named by the edited text; replaying it again creates no second event', async () => {
     const { world, one, letter, event, events } = await poisoned(Uint8Array.of(0xff, 0x00), {
-      event: { ...INLET.event, id: 'payload.id' },
+      event: { ...NATS_SOURCE.event, id: 'payload.id' },
     })
     expect(event.raw).toBe('/wA=')
     const edited = one.engine.edit(DEFAULT_TENANT, letter.id, { data: { id: 'e1', order: 'o9' }, ...decided })
@@ -285,9 +285,13 @@ describe('a message that cannot be read', () => {
 
   test('[BU63] and was published again meanwhile is not stored twice', async () => {
     const { world, one, letter, send, events } = await poisoned('[[[[[[[[[{"id":1}]]]]]]]]]', {
-      event: { ...INLET.event, id: 'payload[0][0][0][0][0][0][0][0][0].id' },
+      event: { ...NATS_SOURCE.event, id: 'payload[0][0][0][0][0][0][0][0][0].id' },
     })
-    const mended = { ...INLET, limits: { bodyBytes: 10_000, depth: 20 }, event: { ...INLET.event, id: '1' } }
+    const mended = {
+      ...NATS_SOURCE,
+      limits: { bodyBytes: 10_000, depth: 20 },
+      event: { ...NATS_SOURCE.event, id: '1' },
+    }
     await apply(one, () => world.pass(), [mended, BOOK])
     send({ id: 'again', body: '[[[[[[[[[{"id":1}]]]]]]]]]' })
     await world.pass(1_000)
@@ -348,7 +352,7 @@ describe('a message that cannot be read', () => {
 describe('definitions', () => {
   test('[BU64] a paused source goes on consuming, and its events wait', async () => {
     const { world, node, send, events } = makeBusWorld()
-    const one = await node({ documents: [{ ...INLET, status: 'paused' }, BOOK] })
+    const one = await node({ documents: [{ ...NATS_SOURCE, status: 'paused' }, BOOK] })
     send({})
     await world.pass(10_000)
     expect(await events()).toHaveLength(1)
@@ -375,7 +379,7 @@ describe('definitions', () => {
     send({})
     await world.pass(60_000)
     expect(await events()).toEqual([])
-    expect(one.engine.inlets.state(DEFAULT_TENANT, 'orders')).toMatchObject({ is: 'stopped' })
+    expect(one.engine.busConsumers.state(DEFAULT_TENANT, 'orders')).toMatchObject({ is: 'stopped' })
     await control('resume')
     await world.pass(60_000)
     expect(await events()).toHaveLength(1)
@@ -390,16 +394,16 @@ describe('definitions', () => {
     send({ subject: 'rest.x', body: '{"order":"b"}' })
     await pass()
     expect(await events()).toEqual([])
-    await apply(one, pass, [INLET, BOOK])
+    await apply(one, pass, [NATS_SOURCE, BOOK])
     expect((await events()).map(({ subject }) => subject)).toEqual(['orders.paid'])
-    await apply(one, pass, [{ ...INLET, nats: { subjects: ['orders.>', 'rest.>'] } }, BOOK])
+    await apply(one, pass, [{ ...NATS_SOURCE, nats: { subjects: ['orders.>', 'rest.>'] } }, BOOK])
     expect((await events()).map(({ subject }) => subject).sort()).toEqual(['orders.paid', 'rest.x'])
     await apply(one, pass, [BOOK])
     send({ body: '{"order":"c"}' })
     await world.pass(60_000)
     expect(await events()).toHaveLength(2)
-    expect(one.engine.inlets.state(DEFAULT_TENANT, 'orders')).toBeNull()
-    await apply(one, pass, [INLET, BOOK])
+    expect(one.engine.busConsumers.state(DEFAULT_TENANT, 'orders')).toBeNull()
+    await apply(one, pass, [NATS_SOURCE, BOOK])
     await world.pass(60_000)
     expect((await events()).map(({ data }) => data)).toContain('{"order":"c"}')
     expect(await events()).toHaveLength(3)
@@ -409,7 +413,7 @@ describe('definitions', () => {
     const { world, node, send, events } = makeBusWorld()
     const one = await node()
     expect(named(one, 'source.consuming')).toHaveLength(1)
-    await apply(one, () => world.pass(1_000), [{ ...INLET, subject: 'renamed.orders' }, BOOK])
+    await apply(one, () => world.pass(1_000), [{ ...NATS_SOURCE, subject: 'renamed.orders' }, BOOK])
     send({})
     await world.pass(1_000)
     expect((await events()).map(({ subject }) => subject)).toEqual(['renamed.orders'])
@@ -421,7 +425,7 @@ describe('definitions', () => {
     const natsStreams = ['default', 'acme'].map((tenant) => ({ tenant, stream: 'ORDERS' }))
     const one = await node({ config: { natsStreams } })
     const thief = {
-      ...INLET,
+      ...NATS_SOURCE,
       name: 'thief',
       nats: { subjects: ['orders.>'], durable: 'millrace_default_orders' },
     }
@@ -432,7 +436,7 @@ describe('definitions', () => {
     expect(world.calls).toHaveLength(20)
     const { events } = await world.store.system('verification').dump()
     expect(events.filter(({ tenant }) => tenant === acme)).toEqual([])
-    expect(one.engine.inlets.state(acme, 'thief')).toMatchObject({
+    expect(one.engine.busConsumers.state(acme, 'thief')).toMatchObject({
       is: 'waiting',
       why: expect.stringContaining('another name'),
     })
@@ -442,7 +446,7 @@ describe('definitions', () => {
 
 describe('[BU74] which streams a tenant may read', () => {
   const acme = 'acme' as TenantId
-  const reader = { ...INLET, name: 'reader' }
+  const reader = { ...NATS_SOURCE, name: 'reader' }
 
   test.each([
     ['found by its subjects', reader],
@@ -450,11 +454,11 @@ describe('[BU74] which streams a tenant may read', () => {
   ])('without a list, only the owner tenant may read streams: %s', async (_, document) => {
     const { world, node, send, events } = makeBusWorld()
     const one = await node()
-    await apply(one, () => world.pass(1_000), [document as typeof INLET], acme)
+    await apply(one, () => world.pass(1_000), [document as typeof NATS_SOURCE], acme)
     send({})
     await world.pass(10_000)
     expect((await events()).map(({ tenant }) => tenant)).toEqual(['default'])
-    expect(one.engine.inlets.state(acme, 'reader')).toMatchObject({
+    expect(one.engine.busConsumers.state(acme, 'reader')).toMatchObject({
       is: 'waiting',
       why: expect.stringContaining('MILLRACE_NATS_STREAMS'),
     })
@@ -473,8 +477,8 @@ describe('[BU74] which streams a tenant may read', () => {
     await world.pass(10_000)
     const { events } = await world.store.system('verification').dump()
     expect(events.map(({ tenant, subject }) => `${tenant} ${subject}`)).toEqual(['acme crm.contact'])
-    expect(one.engine.inlets.state(acme, 'curious')).toMatchObject({ is: 'waiting' })
-    expect(one.engine.inlets.state(DEFAULT_TENANT, 'orders')).toMatchObject({
+    expect(one.engine.busConsumers.state(acme, 'curious')).toMatchObject({ is: 'waiting' })
+    expect(one.engine.busConsumers.state(DEFAULT_TENANT, 'orders')).toMatchObject({
       is: 'waiting',
       why: expect.stringContaining('MILLRACE_NATS_STREAMS'),
     })
@@ -495,7 +499,7 @@ test('[BU52] a source that would consume what its own node publishes, under anot
   send({})
   await world.pass(60_000)
   expect(await events()).toEqual([])
-  expect(one.engine.inlets.state(DEFAULT_TENANT, 'orders')).toMatchObject({
+  expect(one.engine.busConsumers.state(DEFAULT_TENANT, 'orders')).toMatchObject({
     is: 'waiting',
     why: expect.stringContaining('MILLRACE_NATS_PREFIX'),
   })
@@ -504,7 +508,7 @@ test('[BU52] a source that would consume what its own node publishes, under anot
 
 test('[BU66] beyond the rate a message waits, and none is lost or refused', async () => {
   const { world, node, send, events } = makeBusWorld()
-  const limited = { ...INLET, rateLimit: { perMinute: 60, burst: 5 } }
+  const limited = { ...NATS_SOURCE, rateLimit: { perMinute: 60, burst: 5 } }
   const one = await node({ documents: [limited, BOOK] })
   for (let order = 0; order < 20; order += 1) send({ body: JSON.stringify({ order: `o${order}` }) })
   await world.pass(500)
@@ -522,7 +526,7 @@ test('[BU66] beyond the rate a message waits, and none is lost or refused', asyn
 
 test('[BU66] a source that is closed while it acquires a permit stops waiting', async () => {
   const { world, node, send } = makeBusWorld()
-  const limited = { ...INLET, rateLimit: { perMinute: 1, burst: 1 } }
+  const limited = { ...NATS_SOURCE, rateLimit: { perMinute: 1, burst: 1 } }
   let release: (() => void) | null = null
   const one = await node({
     documents: [limited, BOOK],
@@ -561,12 +565,12 @@ test('[BU66] a source that is closed while it acquires a permit stops waiting', 
 describe('a node', () => {
   test('[BU67] without a bus logs that once, and runs', async () => {
     const { world } = makeBusWorld()
-    const one = await world.node({ documents: [INLET, BOOK] })
-    await apply(one, () => world.pass(), [INLET])
+    const one = await world.node({ documents: [NATS_SOURCE, BOOK] })
+    await apply(one, () => world.pass(), [NATS_SOURCE])
     expect(named(one, 'source.no-bus')).toMatchObject([
       { fields: { source: 'orders', next: expect.stringContaining('MILLRACE_NATS_URL') } },
     ])
-    expect(one.engine.inlets.state(DEFAULT_TENANT, 'orders')).toMatchObject({
+    expect(one.engine.busConsumers.state(DEFAULT_TENANT, 'orders')).toMatchObject({
       is: 'waiting',
       why: expect.stringContaining('MILLRACE_NATS_URL'),
     })
@@ -578,7 +582,7 @@ describe('a node', () => {
     send({})
     await world.pass(10_000)
     expect(await events()).toEqual([])
-    expect(one.engine.inlets.state(DEFAULT_TENANT, 'orders')).toMatchObject({ is: 'stopped' })
+    expect(one.engine.busConsumers.state(DEFAULT_TENANT, 'orders')).toMatchObject({ is: 'stopped' })
   })
 
   test('[BU68] logs what its consumers wait for, and when they go on', async () => {
@@ -586,13 +590,13 @@ describe('a node', () => {
     hub.removeStream('ORDERS')
     const one = await node()
     await world.pass(1_000)
-    expect(one.engine.inlets.state(DEFAULT_TENANT, 'orders')).toMatchObject({ is: 'waiting' })
+    expect(one.engine.busConsumers.state(DEFAULT_TENANT, 'orders')).toMatchObject({ is: 'waiting' })
     expect(named(one, 'source.waiting')).toMatchObject([
       { fields: { source: 'orders', why: expect.any(String) } },
     ])
     hub.addStream({ name: 'ORDERS', subjects: ['orders.>'] })
     await world.pass(60_000)
-    expect(one.engine.inlets.state(DEFAULT_TENANT, 'orders')).toEqual({ is: 'consuming' })
+    expect(one.engine.busConsumers.state(DEFAULT_TENANT, 'orders')).toEqual({ is: 'consuming' })
     expect(named(one, 'source.consuming')).toHaveLength(1)
     send({})
     await world.pass(1_000)

@@ -12,29 +12,29 @@ import type { Source } from '../../core/ingest/source/index.ts'
 import type { Consumer, ConsumerState } from '../../ports/bus.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Registry } from '../definitions/index.ts'
-import type { Draws } from '../flow-control/index.ts'
+import type { SharedPermits } from '../flow-control/index.ts'
 import type { Messages, Way } from './bus-messages.ts'
 import { makeShares } from './source-rates.ts'
 
-export type InletState =
+export type BusConsumerState =
   | ConsumerState
   /** This node consumes nothing, by configuration. */
   | { readonly is: 'stopped'; readonly why: string }
 
-export interface Inlets {
+export interface BusConsumers {
   start(): void
   /** The definitions changed. */
   look(): void
   /** Consumes no more; resolves when the messages in flight are settled. */
   stop(): Promise<void>
   /** null: the source does not consume from the bus, or does not exist. */
-  state(tenant: TenantId, name: string): InletState | null
+  state(tenant: TenantId, name: string): BusConsumerState | null
 }
 
 /** Messages of one source in flight on a node: enough for several commit groups. */
 const IN_FLIGHT_MAX = 256
 /** How long a message waits for its rate before the rate is read again. */
-const TURN_MS_MAX = 5_000
+const PERMIT_WAIT_MS_MAX = 5_000
 
 interface Wanted {
   readonly id: string
@@ -48,32 +48,32 @@ interface Wanted {
   readonly knownForMs: number
 }
 
-interface Inlet extends Wanted {
+interface BusConsumer extends Wanted {
   state: ConsumerState
   isClosed: boolean
   consumer: Consumer | null
   /** Messages wait for the rate one after another. */
-  turns: Promise<void>
+  pending: Promise<void>
   /** Ends the current wait. */
   hurry: () => void
 }
 
-export function makeInlets(
+export function makeBusConsumers(
   deps: Pick<EngineDeps, 'clock' | 'log' | 'bus'> & {
     readonly registry: Pick<Registry, 'source' | 'sources' | 'tenants'>
     readonly messages: Messages
     /** Rate permits shared by all nodes; null: this is the only node. */
-    readonly draws: Draws | null
+    readonly sharedPermits: SharedPermits | null
   },
   config: Pick<EngineConfig, 'roles' | 'busPrefix' | 'natsStreams' | 'messageBytesMax'>,
-): Inlets {
+): BusConsumers {
   const { clock, log, bus, registry, messages } = deps
-  const shares = makeShares({ clock, draws: deps.draws })
-  const inlets = new Map<string, Inlet>()
+  const shares = makeShares({ clock, sharedPermits: deps.sharedPermits })
+  const busConsumers = new Map<string, BusConsumer>()
   const closing = new Map<string, Promise<void>>()
   /** Why a defined source is not consumed, by source. */
   const refused = new Map<string, string>()
-  const told = new Set<string>()
+  const logged = new Set<string>()
   const own = `${config.busPrefix}.>`
   const mayRead = (tenant: TenantId, stream: string) =>
     mayReadStream(config.natsStreams, config.busPrefix, tenant, stream)
@@ -87,70 +87,70 @@ export function makeInlets(
 
   // --- Rate
 
-  const wait = (inlet: Inlet, delayMs: number): Promise<void> =>
+  const wait = (busConsumer: BusConsumer, delayMs: number): Promise<void> =>
     new Promise((resolve) => {
       const cancel = clock.after(delayMs, resolve)
-      inlet.hurry = () => {
+      busConsumer.hurry = () => {
         cancel()
         resolve()
       }
     })
 
-  const takeTurn = async (inlet: Inlet): Promise<boolean> => {
+  const waitForPermit = async (busConsumer: BusConsumer): Promise<boolean> => {
     for (;;) {
-      const source = inlet.isClosed ? null : sourceOf(inlet.tenant, inlet.source)
+      const source = busConsumer.isClosed ? null : sourceOf(busConsumer.tenant, busConsumer.source)
       if (source === null) return false
-      const waitMs = await shares.take(inlet.tenant, source)
+      const waitMs = await shares.take(busConsumer.tenant, source)
       if (waitMs === 0) return true
       // It was closed before this wait began.
-      if (inlet.isClosed) return false
-      await wait(inlet, Math.min(waitMs, TURN_MS_MAX))
+      if (busConsumer.isClosed) return false
+      await wait(busConsumer, Math.min(waitMs, PERMIT_WAIT_MS_MAX))
     }
   }
 
-  const wayOf = (inlet: Inlet): Way => ({
-    tenant: inlet.tenant,
-    source: () => (inlet.isClosed ? null : sourceOf(inlet.tenant, inlet.source)),
-    turn() {
-      const source = sourceOf(inlet.tenant, inlet.source)
-      if (source?.guards.rate === null) return Promise.resolve(!inlet.isClosed)
-      const turn = inlet.turns.then(() => takeTurn(inlet))
+  const wayOf = (busConsumer: BusConsumer): Way => ({
+    tenant: busConsumer.tenant,
+    source: () => (busConsumer.isClosed ? null : sourceOf(busConsumer.tenant, busConsumer.source)),
+    admit() {
+      const source = sourceOf(busConsumer.tenant, busConsumer.source)
+      if (source?.guards.rate === null) return Promise.resolve(!busConsumer.isClosed)
+      const admitted = busConsumer.pending.then(() => waitForPermit(busConsumer))
       // A failed wait must not block those behind it.
-      inlet.turns = turn.then(
+      busConsumer.pending = admitted.then(
         () => {},
         () => {},
       )
-      return turn
+      return admitted
     },
   })
 
   // --- Consumers
 
-  const tellState = (inlet: Inlet, state: ConsumerState) => {
-    if (inlet.isClosed) return
-    const isSame = inlet.state.is === state.is && whyOf(inlet.state) === whyOf(state)
-    inlet.state = state
+  const logState = (busConsumer: BusConsumer, state: ConsumerState) => {
+    if (busConsumer.isClosed) return
+    const isSame = busConsumer.state.is === state.is && whyOf(busConsumer.state) === whyOf(state)
+    busConsumer.state = state
     if (isSame) return
-    const { tenant, source, durable } = inlet
+    const { tenant, source, durable } = busConsumer
     if (state.is === 'consuming') log.info('source.consuming', { tenant, source, durable })
     else log.warn('source.waiting', { tenant, source, durable, why: state.why })
   }
 
   const open = (wanted: Wanted) => {
-    const inlet: Inlet = {
+    const busConsumer: BusConsumer = {
       ...wanted,
       state: STARTING,
       isClosed: false,
       consumer: null,
-      turns: Promise.resolve(),
+      pending: Promise.resolve(),
       hurry: () => {},
     }
-    inlets.set(wanted.id, inlet)
-    const way = wayOf(inlet)
+    busConsumers.set(wanted.id, busConsumer)
+    const way = wayOf(busConsumer)
     const begin = () => {
-      if (inlet.isClosed || bus === null) return
+      if (busConsumer.isClosed || bus === null) return
       const { stream, subjects, durable, knownForMs } = wanted
-      inlet.consumer = bus.consume({
+      busConsumer.consumer = bus.consume({
         stream,
         subjects,
         durable,
@@ -158,9 +158,9 @@ export function makeInlets(
         mayRead: (name) => mayRead(wanted.tenant, name),
         knownForMs,
         maxInFlight: IN_FLIGHT_MAX,
-        maxBytes: () => config.messageBytesMax / Math.max(1, inlets.size),
+        maxBytes: () => config.messageBytesMax / Math.max(1, busConsumers.size),
         handle: (message) => messages.handle(way, message),
-        onState: (state) => tellState(inlet, state),
+        onState: (state) => logState(busConsumer, state),
       })
     }
     const before = closing.get(wanted.id)
@@ -168,14 +168,14 @@ export function makeInlets(
     else void before.then(begin)
   }
 
-  const close = (inlet: Inlet): void => {
-    const { id } = inlet
-    inlet.isClosed = true
-    inlet.hurry()
-    inlets.delete(id)
+  const close = (busConsumer: BusConsumer): void => {
+    const { id } = busConsumer
+    busConsumer.isClosed = true
+    busConsumer.hurry()
+    busConsumers.delete(id)
     const before = closing.get(id) ?? Promise.resolve()
     const closed = before
-      .then(() => inlet.consumer?.close())
+      .then(() => busConsumer.consumer?.close())
       .catch((error: unknown) => log.warn('source.not-closed', { source: id, error: String(error) }))
       .then(() => {
         if (closing.get(id) === closed) closing.delete(id)
@@ -184,8 +184,8 @@ export function makeInlets(
   }
 
   const tellOnce = (id: string, tell: () => void) => {
-    if (told.has(id)) return
-    told.add(id)
+    if (logged.has(id)) return
+    logged.add(id)
     tell()
   }
 
@@ -213,11 +213,11 @@ export function makeInlets(
       tellOnce(`${one.id} ${keyOf(one)}`, () => log.warn('source.waiting', { tenant, source, durable, why }))
     }
     const byId = new Map(wanted.map((one) => [one.id, one]))
-    for (const inlet of [...inlets.values()]) {
-      const now = byId.get(inlet.id)
-      if (now === undefined || keyOf(now) !== keyOf(inlet)) close(inlet)
+    for (const busConsumer of [...busConsumers.values()]) {
+      const now = byId.get(busConsumer.id)
+      if (now === undefined || keyOf(now) !== keyOf(busConsumer)) close(busConsumer)
     }
-    for (const one of wanted) if (!inlets.has(one.id)) open(one)
+    for (const one of wanted) if (!busConsumers.has(one.id)) open(one)
   }
 
   const takesIn = config.roles.has('ingest')
@@ -229,7 +229,7 @@ export function makeInlets(
     look,
     async stop() {
       isStopped = true
-      for (const inlet of [...inlets.values()]) close(inlet)
+      for (const busConsumer of [...busConsumers.values()]) close(busConsumer)
       await Promise.all(closing.values())
     },
     state(tenant, name) {
@@ -241,7 +241,7 @@ export function makeInlets(
         return { is: 'stopped', why: 'this node does not have the role `ingest`: others take them' }
       if (bus === null) return { is: 'waiting', why: NO_BUS }
       const id = idOf(tenant, name)
-      return inlets.get(id)?.state ?? { is: 'waiting', why: refused.get(id) ?? STARTING.why }
+      return busConsumers.get(id)?.state ?? { is: 'waiting', why: refused.get(id) ?? STARTING.why }
     },
   }
 }

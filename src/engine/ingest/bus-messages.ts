@@ -1,6 +1,6 @@
 // Turns a bus message into an event: the same acceptance as for a request, and an acknowledgement after the commit.
 //
-// Invariants: BU58 a message is `kept` only once the store has its event. BU60 a message that cannot be read becomes an
+// Invariants: BU58 a message is `stored` only once the store has its event. BU60 a message that cannot be read becomes an
 // event with a dead letter. After any other error the message is redelivered.
 
 import { AppError, assert, messageOf } from '../../core/foundation/errors/index.ts'
@@ -12,7 +12,7 @@ import type { Handled, IncomingMessage } from '../../ports/bus.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import { refusalLine } from '../observe/index.ts'
 import type { Acceptor } from './accept-event.ts'
-import { type KeptHeaders, traceIdOf } from './headers-and-trace.ts'
+import { type StoredHeaders, traceIdOf } from './headers-and-trace.ts'
 import type { TenantBacklog } from './tenant-backlog.ts'
 
 /** The consumer's side of accepting a message. */
@@ -21,7 +21,7 @@ export interface Way {
   /** The deployed source; null: no source accepts the message. */
   source(): Source | null
   /** Waits until the rate allows one more; false: the consumer was closed meanwhile. */
-  turn(): Promise<boolean>
+  admit(): Promise<boolean>
 }
 
 export interface Messages {
@@ -35,7 +35,7 @@ export function makeMessages(
   deps: Pick<EngineDeps, 'clock' | 'random' | 'log'> & {
     readonly ids: Ids
     readonly acceptor: Acceptor
-    readonly keptHeaders: KeptHeaders
+    readonly keptHeaders: StoredHeaders
     readonly backlog: Pick<TenantBacklog, 'hasRoom'>
     isOpen(): boolean
   },
@@ -46,7 +46,7 @@ export function makeMessages(
   const keep = async (tenant: TenantId, source: Source, message: IncomingMessage, startedAt: number) => {
     const { names, header, body, payloadHash, problem, marks } = readMessage(source, tenant, message)
     const correlationId = ids.uuid()
-    const kept = { ...deps.keptHeaders.of(tenant, header, source), ...marks }
+    const stored = { ...deps.keptHeaders.of(tenant, header, source), ...marks }
     const accepted = await acceptor.keep({
       source,
       draft: {
@@ -58,13 +58,13 @@ export function makeMessages(
         causationId: null,
         traceId: traceIdOf(header) ?? correlationId.replaceAll('-', ''),
         payloadHash,
-        headers: stringifyJson(kept),
+        headers: stringifyJson(stored),
         data: body.data,
         raw: body.raw,
         sensitive: [],
       },
       payload: body.payload,
-      header: kept,
+      header: stored,
       startedAt,
       ...(problem === null ? {} : { unread: problem }),
     })
@@ -80,7 +80,7 @@ export function makeMessages(
       try {
         if (!deps.isOpen() || underWay > config.acceptsMax || !deps.backlog.hasRoom(way.tenant))
           return again()
-        if (!(await way.turn())) return again()
+        if (!(await way.admit())) return again()
         const source = way.source()
         if (source === null) return again()
         await keep(way.tenant, source, message, startedAt)

@@ -10,7 +10,7 @@ import type { RouteDocument, SourceDocument } from '../../core/definitions/docum
 import type { StoredEvent } from '../../core/events/event/index.ts'
 import { CREATED, makeWorld, type Node, type NodeOptions, ROUTE, type World } from '../engine.fixture.ts'
 
-export const INLET: SourceDocument = {
+export const NATS_SOURCE: SourceDocument = {
   kind: 'Source',
   name: 'orders',
   description: null,
@@ -54,7 +54,7 @@ export function makeBusWorld(
     hub,
     async node(given = {}) {
       const bus = hub.connect(given.name ?? 'one')
-      const node = await world.node({ documents: [INLET, BOOK], ...given, bus })
+      const node = await world.node({ documents: [NATS_SOURCE, BOOK], ...given, bus })
       return {
         ...node,
         bus,
@@ -70,7 +70,7 @@ export function makeBusWorld(
     },
     async events() {
       const { events } = await world.store.system('verification').dump()
-      return events.filter(({ source }) => source === INLET.name)
+      return events.filter(({ source }) => source === NATS_SOURCE.name)
     },
   }
 }

@@ -2,14 +2,14 @@
 
 import { expect, test } from 'vitest'
 import { type Commit, StoreError } from '../../ports/store.ts'
-import { accept, CREATED, makeHand, makeWorld, PAID } from '../engine.fixture.ts'
+import { accept, CREATED, makeDeferred, makeWorld, PAID } from '../engine.fixture.ts'
 
 const repeatsOf = (commit: Commit) => commit.writes.filter((write) => write.w === 'event.repeat')
 
 test('[RT1] duplicates count on the first event, many in one write, after their responses', async () => {
   const world = makeWorld(() => CREATED)
   const node = await world.node()
-  const hand = makeHand<void>()
+  const hand = makeDeferred<void>()
   const written: Commit[] = []
   node.faults.commit = async (commit, pass) => {
     if (repeatsOf(commit).length === 0) return pass()

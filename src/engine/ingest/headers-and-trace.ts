@@ -24,15 +24,15 @@ const DROPPED_HEADERS = new Set([
 /** Senders may invent names: beyond this many, a name is checked each time. */
 const KNOWN_NAMES_MAX = 2_000
 
-export interface KeptHeaders {
+export interface StoredHeaders {
   of(tenant: string, header: Readonly<Record<string, string>>, source: Source): Record<string, string>
 }
 
 /** `also`: names that the operator wants stored; a name that ends in `*` is a prefix. */
-export function makeKeptHeaders(
+export function makeStoredHeaders(
   registry: Pick<Registry, 'headersRead'>,
   also: readonly string[] = [],
-): KeptHeaders {
+): StoredHeaders {
   const prefixes = also.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1))
   const known = new Map<string, boolean>()
   const isStored = (name: string): boolean => {
@@ -46,12 +46,12 @@ export function makeKeptHeaders(
   return {
     of(tenant, header, source) {
       const read = registry.headersRead(tenant)
-      const kept: Record<string, string> = {}
+      const stored: Record<string, string> = {}
       for (const name in header) {
         if (DROPPED_HEADERS.has(name) || source.secretHeaders.has(name)) continue
-        if (isStored(name) || read.has(name)) kept[name] = header[name] as string
+        if (isStored(name) || read.has(name)) stored[name] = header[name] as string
       }
-      return kept
+      return stored
     },
   }
 }

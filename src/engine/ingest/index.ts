@@ -2,10 +2,10 @@
 
 export { makeAcceptor } from './accept-event.ts'
 export { type IntakeRequest, makeAdmission } from './admission.ts'
-export { type Inlets, makeInlets } from './bus-consumers.ts'
+export { type BusConsumers, makeBusConsumers } from './bus-consumers.ts'
 export { makeMessages } from './bus-messages.ts'
 export { makeDuplicates } from './duplicate-counts.ts'
-export { makeKeptHeaders } from './headers-and-trace.ts'
+export { makeStoredHeaders } from './headers-and-trace.ts'
 export { type Accepted, type Intake, makeIntake, type Received } from './intake.ts'
 export { makePublisher, type Publisher } from './publish.ts'
 export { makeRefusalLines } from './rejection-log.ts'

@@ -2,7 +2,17 @@
 import { describe, expect, test } from 'vitest'
 import type { RouteDocument } from '../../core/definitions/documents/index.ts'
 import { type Commit, StoreError } from '../../ports/store.ts'
-import { accept, CREATED, HTTP, makeHand, makeWorld, PAID, ROUTE, SOURCE, workOf } from '../engine.fixture.ts'
+import {
+  accept,
+  CREATED,
+  HTTP,
+  makeDeferred,
+  makeWorld,
+  PAID,
+  ROUTE,
+  SOURCE,
+  workOf,
+} from '../engine.fixture.ts'
 
 const isAccept = (commit: Commit) => commit.writes[0]?.w === 'event.append'
 const emit = (name: string, on: string, subject: string): RouteDocument => ({
@@ -112,7 +122,7 @@ describe('an event', () => {
   test('[EV10] is durable before its sender gets a response, also the sender of a duplicate', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node()
-    const gate = makeHand<void>()
+    const gate = makeDeferred<void>()
     node.faults.commit = async (commit, pass) => {
       const result = await pass()
       if (isAccept(commit)) await gate.promise

@@ -15,7 +15,7 @@ import type { EngineConfig, EngineDeps } from '../config.ts'
 import { handshakeLine } from '../observe/index.ts'
 import type { Acceptor } from './accept-event.ts'
 import type { Admission, Announced, IntakeRequest } from './admission.ts'
-import { type KeptHeaders, traceIdOf } from './headers-and-trace.ts'
+import { type StoredHeaders, traceIdOf } from './headers-and-trace.ts'
 import type { RefusalLines } from './rejection-log.ts'
 import type { Rejections } from './rejections.ts'
 
@@ -47,10 +47,10 @@ export function makeIntake(
   deps: Pick<EngineDeps, 'clock' | 'log'> & {
     readonly ids: Ids
     readonly admission: Admission
-    readonly keptHeaders: KeptHeaders
+    readonly keptHeaders: StoredHeaders
     readonly acceptor: Acceptor
     readonly rejections: Pick<Rejections, 'note'>
-    readonly refusalLines: Pick<RefusalLines, 'tell'>
+    readonly refusalLines: Pick<RefusalLines, 'logRejection'>
     isOpen(): boolean
   },
   config: Pick<EngineConfig, 'acceptsMax'>,
@@ -87,7 +87,7 @@ export function makeIntake(
     const payloadHash = hashText(bytes)
     const names = name(source, request, header, payload, payloadHash)
     const correlationId = ids.uuid()
-    const kept = deps.keptHeaders.of(request.tenant, header, source)
+    const stored = deps.keptHeaders.of(request.tenant, header, source)
     const draft: Draft = {
       id: ids.event(),
       tenant: request.tenant as TenantId,
@@ -101,16 +101,16 @@ export function makeIntake(
       traceId: traceIdOf(header) ?? correlationId.replaceAll('-', ''),
       dedupKey: names.dedupKey,
       payloadHash,
-      headers: stringifyJson(kept),
+      headers: stringifyJson(stored),
       data: body.data,
       raw: body.raw,
       sensitive: [],
     }
-    const accepted = await acceptor.keep({ source, draft, payload, header: kept, startedAt })
+    const accepted = await acceptor.keep({ source, draft, payload, header: stored, startedAt })
     assert(accepted !== 'refused', 'nothing but its key keeps an event out')
     const { respond } = source.guards
     if (respond === null) return accepted
-    const scope = routeScope({ ...draft, id: accepted.eventId }, payload, kept, {})
+    const scope = routeScope({ ...draft, id: accepted.eventId }, payload, stored, {})
     return { ...accepted, ...answerBy(source, request.tenant, () => respond(scope)) }
   }
 
@@ -127,7 +127,7 @@ export function makeIntake(
 
   const refuse = (request: Announced, error: AppError, durationMs: number) => {
     const { tenant, source, address = '' } = request
-    deps.refusalLines.tell(request, error, durationMs)
+    deps.refusalLines.logRejection(request, error, durationMs)
     // After the response: its timing must not reveal whether the tenant exists.
     clock.defer(() => rejections.note({ tenant, source, address }, error))
   }

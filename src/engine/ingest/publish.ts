@@ -11,11 +11,11 @@ import { DAY } from '../../core/foundation/time/index.ts'
 import { compileSource } from '../../core/ingest/source/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import { refusalLine } from '../observe/index.ts'
-import type { Acceptor, Kept } from './accept-event.ts'
+import type { Accepted, Acceptor } from './accept-event.ts'
 import type { TenantBacklog } from './tenant-backlog.ts'
 
 export type Published =
-  | (Kept & { readonly ok: true })
+  | (Accepted & { readonly ok: true })
   /** Nothing of it was stored. */
   | { readonly ok: false; readonly error: AppError }
 
@@ -54,7 +54,7 @@ export function makePublisher(
     const startedAt = clock.monotonic()
     const correlationId = draft.correlationId ?? ids.uuid()
     try {
-      const kept = await acceptor.keep({
+      const stored = await acceptor.keep({
         source: SOURCE,
         draft: {
           id: ids.event(),
@@ -78,8 +78,8 @@ export function makePublisher(
         header: draft.headers,
         startedAt,
       })
-      if (kept === 'refused') throw new AppError('conflict')
-      return { ok: true, ...kept }
+      if (stored === 'refused') throw new AppError('conflict')
+      return { ok: true, ...stored }
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       log.control(refusalLine(tenant, draft.source, error, Math.round(clock.monotonic() - startedAt)))

@@ -14,10 +14,10 @@ test('[GU30] a flood of refusals writes a few lines and a count per source and r
   const lines = makeRefusalLines({ log })
   const wrong = new AppError('signature_wrong')
   for (let count = 0; count < 1_000; count += 1) {
-    lines.tell({ tenant: 'default', source: 'shop' }, wrong, 1)
-    lines.tell({ tenant: `t${count}`, source: `s${count}` }, new AppError('unknown_source'), 1)
+    lines.logRejection({ tenant: 'default', source: 'shop' }, wrong, 1)
+    lines.logRejection({ tenant: `t${count}`, source: `s${count}` }, new AppError('unknown_source'), 1)
   }
-  lines.tell({ tenant: 'default', source: 'other' }, wrong, 1)
+  lines.logRejection({ tenant: 'default', source: 'other' }, wrong, 1)
   expect(control).toHaveLength(2 * LINES_MAX + 1)
   lines.flush()
   expect(warned).toEqual([
@@ -26,7 +26,7 @@ test('[GU30] a flood of refusals writes a few lines and a count per source and r
   ])
   lines.flush()
   expect(warned).toHaveLength(2)
-  lines.tell({ tenant: 'default', source: 'shop' }, wrong, 1)
+  lines.logRejection({ tenant: 'default', source: 'shop' }, wrong, 1)
   expect(control).toHaveLength(2 * LINES_MAX + 2)
 })
 
@@ -43,7 +43,7 @@ test('[GU30] so does a flood of sources and reasons', () => {
   }
   const lines = makeRefusalLines({ log })
   for (let count = 0; count < 5_000; count += 1)
-    lines.tell({ tenant: 'default', source: `s${count}` }, new AppError('wrong_type'), 1)
+    lines.logRejection({ tenant: 'default', source: `s${count}` }, new AppError('wrong_type'), 1)
   lines.flush()
   expect([written, counted]).toEqual([1_000, 4_000])
 })

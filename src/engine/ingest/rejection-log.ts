@@ -6,7 +6,7 @@ import type { Log } from '../../ports/log.ts'
 import { refusalLine } from '../observe/index.ts'
 
 export interface RefusalLines {
-  tell(
+  logRejection(
     request: { readonly tenant: string; readonly source: string },
     error: AppError,
     durationMs: number,
@@ -44,7 +44,7 @@ export function makeRefusalLines({ log }: { readonly log: Pick<Log, 'control' | 
   }
 
   return {
-    tell(request, error, durationMs) {
+    logRejection(request, error, durationMs) {
       const kind = kindOf(request, error.code)
       if (kind === null) {
         beyond += 1

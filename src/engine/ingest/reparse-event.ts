@@ -12,7 +12,7 @@ import { countersOf } from '../effects/index.ts'
 import type { Item } from '../leases/index.ts'
 import { lineOf } from '../observe/index.ts'
 import { type PlanDeps, planAcceptance } from '../planning/index.ts'
-import { type Bury, done, type Settler } from '../settlement/index.ts'
+import { type DeadLetterJob, done, type Settler } from '../settlement/index.ts'
 
 type Read = Extract<ReturnType<typeof readAgain>, { ok: true }>
 
@@ -25,10 +25,10 @@ export function makeUnreadItems(
   deps: Pick<EngineDeps, 'log'> & {
     readonly planning: PlanDeps
     readonly settler: Settler
-    readonly bury: Bury
+    readonly deadLetterJob: DeadLetterJob
   },
 ): UnreadItems {
-  const { log, planning, settler, bury } = deps
+  const { log, planning, settler, deadLetterJob } = deps
 
   const settle = (item: Item, more: Pick<Parameters<Settler['settle']>[2], 'guards' | 'writes' | 'plans'>) =>
     settler.settle(
@@ -59,14 +59,15 @@ export function makeUnreadItems(
   return {
     async run(item, source) {
       if (source === null)
-        return bury(
+        return deadLetterJob(
           item,
           'config',
           'definition_missing',
           'its source is not defined any more: nobody can read it',
         )
       const read = readAgain(source, item.event, item.header() as Readonly<Record<string, string>>)
-      if (read?.ok !== true) return bury(item, 'poison', 'unparseable', read?.problem ?? 'it cannot be read')
+      if (read?.ok !== true)
+        return deadLetterJob(item, 'poison', 'unparseable', read?.problem ?? 'it cannot be read')
       return keep(item, source, read)
     },
   }

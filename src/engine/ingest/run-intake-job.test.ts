@@ -42,7 +42,7 @@ const states = async (world: World, id: EventId) =>
     .map(({ consumer, state }) => `${consumer} ${state}`)
 const letters = async (world: World) => (await world.reads.deadLetters({ cursor: null, limit: 50 })).items
 
-async function theLetter(world: World) {
+async function theDeadLetter(world: World) {
   const [letter] = await letters(world)
   if (letter === undefined) throw new Error('there is no dead letter')
   return letter
@@ -241,7 +241,7 @@ describe('[IN3] failures while an event is matched', () => {
     }
     await world.pass(60_000)
     expect(await states(world, id)).toEqual(['source:shop dead'])
-    expect(await theLetter(world)).toMatchObject({ class: 'poison', reason: 'crash_loop' })
+    expect(await theDeadLetter(world)).toMatchObject({ class: 'poison', reason: 'crash_loop' })
   })
 })
 
@@ -264,7 +264,7 @@ describe('[IN6] events of a removed source', () => {
   test('are dead letters if the source had dispatch rules', async () => {
     const { world, id } = await goneFor({ ...SOURCE, dispatch: dispatch('first', RULE) })
     expect(await states(world, id)).toEqual(['source:shop dead'])
-    expect(await theLetter(world)).toMatchObject({ class: 'config', reason: 'definition_missing' })
+    expect(await theDeadLetter(world)).toMatchObject({ class: 'config', reason: 'definition_missing' })
   })
 })
 
@@ -273,7 +273,7 @@ const RULE = {
   emit: 'order.{{ payload.kind }}',
   data: { order: '{{ payload.order }}' },
 }
-const ALWAYS = { when: null, emit: 'order.seen', data: '{{ payload }}' }
+const ALWAYS_HELD = { when: null, emit: 'order.seen', data: '{{ payload }}' }
 
 function dispatch(mode: 'first' | 'all', ...rules: DispatchDocument['rules']): DispatchDocument {
   return { mode, rules, otherwise: 'keep' }
@@ -287,7 +287,7 @@ describe('dispatch', () => {
     const world = makeWorld(() => CREATED)
     const commits: number[] = []
     const node = await world.node({
-      documents: [{ ...GENERIC, dispatch: dispatch('all', RULE, ALWAYS) }, ON_ORDER],
+      documents: [{ ...GENERIC, dispatch: dispatch('all', RULE, ALWAYS_HELD) }, ON_ORDER],
       faults: {
         commit(commit, pass) {
           commits.push(commit.writes.filter(({ w }) => w === 'event.append').length)
@@ -319,7 +319,9 @@ describe('dispatch', () => {
 
   test('[IN7] in mode first one rule emits', async () => {
     const world = makeWorld(() => CREATED)
-    const node = await world.node({ documents: [{ ...GENERIC, dispatch: dispatch('first', RULE, ALWAYS) }] })
+    const node = await world.node({
+      documents: [{ ...GENERIC, dispatch: dispatch('first', RULE, ALWAYS_HELD) }],
+    })
     const subjects = async (id: EventId) => (await world.reads.causedBy(id, 10)).map(({ subject }) => subject)
     expect(await subjects(await accept(world, node))).toEqual(['order.paid'])
     expect(await subjects(await accept(world, node, { ...PAID, kind: 'created', id: 'd2' }))).toEqual([
@@ -344,12 +346,12 @@ describe('dispatch', () => {
   test('[IN9] a failing rule makes the event a dead letter, and nothing else is done with it', async () => {
     const world = makeWorld(() => CREATED)
     const broken = { when: 'payload.order + 1 > 2', emit: 'order.big', data: null }
-    const documents = [{ ...GENERIC, dispatch: dispatch('all', ALWAYS, broken) }, ON_ORDER]
+    const documents = [{ ...GENERIC, dispatch: dispatch('all', ALWAYS_HELD, broken) }, ON_ORDER]
     const node = await world.node({ documents })
     const id = await accept(world, node)
     expect(await states(world, id)).toEqual(['source:shop dead'])
     expect((await world.reads.causedBy(id, 10)).map(({ subject }) => subject)).toEqual(['integration.failed'])
-    const letter = await theLetter(world)
+    const letter = await theDeadLetter(world)
     expect(letter).toMatchObject({
       class: 'validation',
       reason: 'rejected',
@@ -365,7 +367,7 @@ describe('dispatch', () => {
     const rule = { when: null, emit: 'order..{{ payload.kind }}', data: null }
     const node = await world.node({ documents: [{ ...GENERIC, dispatch: dispatch('first', rule) }] })
     await accept(world, node)
-    expect(await theLetter(world)).toMatchObject({ class: 'validation', reason: 'rejected' })
+    expect(await theDeadLetter(world)).toMatchObject({ class: 'validation', reason: 'rejected' })
   })
 })
 
@@ -375,7 +377,7 @@ describe('an event that cannot be matched', () => {
     const node = await world.node({ documents: [{ ...SOURCE, unmatched: 'deadLetter' }, ROUTE] })
     const id = await accept(world, node, { ...PAID, kind: 'unheard' })
     expect(await states(world, id)).toEqual(['source:shop dead'])
-    expect(await theLetter(world)).toMatchObject({ class: 'config', reason: 'config_missing', key: null })
+    expect(await theDeadLetter(world)).toMatchObject({ class: 'config', reason: 'config_missing', key: null })
     expect(node.log.controls.map(({ action }) => action)).toEqual(
       expect.arrayContaining(['QUARANTINED', 'DEAD_LETTERED']),
     )
@@ -389,7 +391,7 @@ describe('an event that cannot be matched', () => {
     const node = await world.node({ documents: [{ ...GENERIC, dispatch: never }] })
     const id = await accept(world, node)
     expect(await states(world, id)).toEqual(['source:shop dead'])
-    expect(await theLetter(world)).toMatchObject({ class: 'config', reason: 'config_missing' })
+    expect(await theDeadLetter(world)).toMatchObject({ class: 'config', reason: 'config_missing' })
   })
 })
 
@@ -407,7 +409,7 @@ describe('a payload that violates its schema', () => {
     const node = await world.node({ documents: [catalog('quarantine'), ROUTE] })
     const id = await accept(world, node)
     expect(await states(world, id)).toEqual(['source:shop dead'])
-    const letter = await theLetter(world)
+    const letter = await theDeadLetter(world)
     expect(letter).toMatchObject({ class: 'validation', reason: 'rejected' })
     expect(letter.lastError).toContain('payload.order is a string')
     const fits = await accept(world, node, { ...PAID, id: 'd2', order: 2 })
@@ -451,7 +453,7 @@ describe('[IN12] a dead letter of intake', () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node({ documents: [{ ...SOURCE, unmatched: 'deadLetter' }, ROUTE] })
     const id = await accept(world, node, { ...PAID, kind: 'late' })
-    return { world, node, id, letter: await theLetter(world) }
+    return { world, node, id, letter: await theDeadLetter(world) }
   }
   const stateOf = async (world: World, id: DeadLetterId) => (await world.reads.deadLetter(id))?.state
 

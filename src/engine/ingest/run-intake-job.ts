@@ -30,7 +30,7 @@ import {
   planWork,
   receiverOf,
 } from '../planning/index.ts'
-import { again, type Bury, done, type Settler } from '../settlement/index.ts'
+import { again, type DeadLetterJob, done, type Settler } from '../settlement/index.ts'
 import { isDelivered, isUnderWay } from '../webhooks/index.ts'
 import { makeUnreadItems } from './reparse-event.ts'
 
@@ -43,13 +43,13 @@ export function makeIntakeItems(
   deps: Pick<EngineDeps, 'store' | 'log'> & {
     readonly planning: PlanDeps
     readonly settler: Settler
-    bury: Bury
+    deadLetterJob: DeadLetterJob
     /** Loads definitions that another node changed. */
     refresh(tenant: TenantId): Promise<void>
     readonly unitOfWork: Pick<UnitOfWork, 'release'>
   },
 ): IntakeItems {
-  const { store, log, planning, settler, bury } = deps
+  const { store, log, planning, settler, deadLetterJob } = deps
   const { registry, ids } = planning
   const unread = makeUnreadItems(deps)
 
@@ -59,22 +59,27 @@ export function makeIntakeItems(
     } catch (error) {
       // Its own payload, or that of an event dispatched before.
       if (!(error instanceof JsonError)) throw error
-      await bury(item, 'poison', 'unparseable', error.message)
+      await deadLetterJob(item, 'poison', 'unparseable', error.message)
     }
   }
 
   const match = async (item: Item): Promise<void> => {
     const { work, event } = item
     if (work.losses >= LOSSES_MAX)
-      return bury(item, 'poison', 'crash_loop', 'the node stopped each time while this item ran alone')
+      return deadLetterJob(
+        item,
+        'poison',
+        'crash_loop',
+        'the node stopped each time while this item ran alone',
+      )
     await deps.refresh(work.tenant)
     // Claimed before this node learned that the source was paused: the job waits like the others.
     if (registry.isHeld(work.tenant, work.consumer)) return putBack(item)
     // Or only a newer version knows the event's routes.
-    if (registry.isBeyondUs(work.tenant)) return putBack(item)
+    if (registry.needsNewerVersion(work.tenant)) return putBack(item)
     const source = await sourceOf(item)
     if (source === 'gone')
-      return bury(
+      return deadLetterJob(
         item,
         'config',
         'definition_missing',
@@ -83,7 +88,7 @@ export function makeIntakeItems(
     if (isUnread(item.header())) return unread.run(item, source)
     const [payload, header] = [item.payload(), item.header()]
     const matching = matchEvent(planning, source, event, payload, header)
-    if (!matching.ok) return bury(item, matching.class, matching.reason, matching.error)
+    if (!matching.ok) return deadLetterJob(item, matching.class, matching.reason, matching.error)
     const { dispatched } = matching
     const takers = (id: EventId) => takersOf(work.tenant, id)
     const isAgain = await wasMatched(item)

@@ -4,7 +4,15 @@ import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { parseJson } from '../../core/foundation/json/index.ts'
 import { HOUR, MINUTE } from '../../core/foundation/time/index.ts'
 import { StoreError } from '../../ports/store.ts'
-import { CREATED, HTTP, makeHand, makeWorld, type NodeOptions, ROUTE, type World } from '../engine.fixture.ts'
+import {
+  CREATED,
+  HTTP,
+  makeDeferred,
+  makeWorld,
+  type NodeOptions,
+  ROUTE,
+  type World,
+} from '../engine.fixture.ts'
 
 const EVERY_MINUTE: SourceDocument = {
   kind: 'Source',
@@ -83,7 +91,7 @@ describe('schedules', () => {
     await world.pass(2_500)
     await world.node({ documents: [EVERY_MINUTE, WANTING] })
     const first = firstSlot(world)
-    const held = makeHand<void>()
+    const held = makeDeferred<void>()
     let isSlow = false
     const slow: NodeOptions['faults'] = {
       commit: (_commit, pass) => (isSlow ? held.promise.then(pass) : pass()),

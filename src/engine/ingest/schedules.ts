@@ -46,7 +46,7 @@ export interface Schedules {
   state(tenant: TenantId, name: string): Promise<ScheduleState | null>
 }
 
-export interface KeptSchedule {
+export interface StoredSchedule {
   readonly record: ScheduleRecord | null
   /** 0: there is no record. */
   readonly version: number
@@ -67,7 +67,7 @@ export interface Timed {
   readonly identity: unknown
   /** Whether it is unchanged once the changes of other nodes are loaded. */
   isCurrent(): boolean
-  read(): Promise<KeptSchedule>
+  read(): Promise<StoredSchedule>
   /** The writes that mark the slot as fired, for its commit. */
   beside(version: number, record: ScheduleRecord): BesideEvent
   /** One commit together with `beside`; `refused`: another node was first. `nothing`: the slot has or gets no event. */
@@ -75,7 +75,7 @@ export interface Timed {
 }
 
 /** Until `nextAt` this definition has nothing to do, unless the clock goes back: finding slots is expensive. */
-interface Known extends KeptSchedule {
+interface Known extends StoredSchedule {
   readonly identity: unknown
   readonly lookedAt: Instant
   readonly nextAt: Instant
@@ -88,7 +88,7 @@ const AGAIN_MS = 1_000
 const STEPS_MAX = 50
 const PAGE = 100
 
-const TOLD = {
+const NOTICES = {
   began: 'schedule.began',
   clock_back: 'schedule.clock-back',
   skipped: 'schedule.skipped',
@@ -124,7 +124,7 @@ export function makeSchedules(
   let active: Promise<void> | null = null
   let cancel: () => void = () => {}
 
-  const read = (tenant: TenantId, name: string): Promise<KeptSchedule> => readSchedule(store, tenant, name)
+  const read = (tenant: TenantId, name: string): Promise<StoredSchedule> => readSchedule(store, tenant, name)
 
   /** Writes only the record; false: another node was first. */
   const move = async (tenant: TenantId, timed: Timed, version: number, record: ScheduleRecord) => {
@@ -150,7 +150,7 @@ export function makeSchedules(
       return 'nothing'
     }
     const correlationId = ids.uuid()
-    const kept = await acceptor.keep({
+    const stored = await acceptor.keep({
       source,
       draft: {
         id: ids.event(),
@@ -175,8 +175,8 @@ export function makeSchedules(
       startedAt: clock.monotonic(),
       beside,
     })
-    if (kept === 'refused') return 'refused'
-    return kept.duplicate ? 'nothing' : 'fired'
+    if (stored === 'refused') return 'refused'
+    return stored.duplicate ? 'nothing' : 'fired'
   }
 
   const timedSource = (tenant: TenantId, source: Source): Timed | null => {
@@ -204,27 +204,27 @@ export function makeSchedules(
     const before = found?.identity === identity ? found : undefined
     if (before !== undefined && before.lookedAt <= time.now() && time.now() < before.nextAt)
       return before.nextAt
-    let kept: KeptSchedule = before ?? (await timed.read())
+    let stored: StoredSchedule = before ?? (await timed.read())
     // Unknown until it is written.
     known.delete(id)
     const now = time.now()
-    const { steps, told } = decideSchedule(kept.record, schedule, status, slots, now)
+    const { steps, notice } = decideSchedule(stored.record, schedule, status, slots, now)
     if (steps.length > 0) {
       // Do not fire by a definition that another node has changed or paused meanwhile.
       await deps.refresh(tenant)
       if (!timed.isCurrent()) return now
-      if (registry.isBeyondUs(tenant)) return Number.POSITIVE_INFINITY
+      if (registry.needsNewerVersion(tenant)) return Number.POSITIVE_INFINITY
     }
-    if (told !== null) log.info(TOLD[told], { tenant, source: name, slots: steps.length })
+    if (notice !== null) log.info(NOTICES[notice], { tenant, source: name, slots: steps.length })
     for (const step of steps.slice(0, STEPS_MAX)) {
       if (isStopped) return Number.POSITIVE_INFINITY
-      if (!(await take(tenant, timed, kept.version, step))) return now
-      kept = { record: step.record, version: kept.version + 1 }
+      if (!(await take(tenant, timed, stored.version, step))) return now
+      stored = { record: step.record, version: stored.version + 1 }
     }
-    const after = Math.max(now, kept.record?.through ?? now)
+    const after = Math.max(now, stored.record?.through ?? now)
     const nextSlot = status === 'active' ? slots.next(after) : null
     const nextAt = steps.length > STEPS_MAX ? now : (nextSlot ?? Number.POSITIVE_INFINITY)
-    known.set(id, { ...kept, identity, lookedAt: now, nextAt })
+    known.set(id, { ...stored, identity, lookedAt: now, nextAt })
     return nextAt
   }
 
@@ -293,7 +293,7 @@ export function makeSchedules(
         })
       }
       // A node that knows the routes of these events fires them.
-      if (registry.isBeyondUs(tenant)) continue
+      if (registry.needsNewerVersion(tenant)) continue
       const all = registry.sources(tenant).flatMap((source) => timedSource(tenant, source) ?? [])
       for (const { list } of deps.others) {
         await attempt(tenant, null, async () => {
@@ -371,7 +371,7 @@ export async function readSchedule(
   store: Pick<Store, 'forTenant'>,
   tenant: TenantId,
   name: string,
-): Promise<KeptSchedule> {
+): Promise<StoredSchedule> {
   const found = await store.forTenant(tenant).record('schedule', name)
   return found === null
     ? { record: null, version: 0 }

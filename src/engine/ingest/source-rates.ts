@@ -6,7 +6,7 @@ import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { MINUTE } from '../../core/foundation/time/index.ts'
 import type { Source } from '../../core/ingest/source/index.ts'
 import type { EngineDeps } from '../config.ts'
-import type { BucketName, Draws } from '../flow-control/index.ts'
+import type { BucketName, SharedPermits } from '../flow-control/index.ts'
 
 export interface Shares {
   /** 0: a token was taken, or there is no rate. Otherwise how long until one is available. */
@@ -14,17 +14,17 @@ export interface Shares {
 }
 
 /** Other nodes may take the permits acquired here; this bounds the attempts. */
-const DRAWS_MAX = 20
+const ACQUIRES_MAX = 20
 /** A source without a record may use its whole burst. */
 const FULL = { isFull: true }
 
 export function makeShares(
   deps: Pick<EngineDeps, 'clock'> & {
     /** Rate permits shared by all nodes; null: this is the only node. */
-    readonly draws: Draws | null
+    readonly sharedPermits: SharedPermits | null
   },
 ): Shares {
-  const { clock, draws } = deps
+  const { clock, sharedPermits } = deps
   const buckets = new Map<string, { readonly policy: BucketPolicy; readonly bucket: Bucket }>()
 
   const takeOwn = (id: string, policy: BucketPolicy): number => {
@@ -39,22 +39,28 @@ export function makeShares(
   return {
     take(tenant, { document, guards }) {
       if (guards.rate === null) return 0
-      if (draws === null) return takeOwn(`${tenant}/${document.name}`, guards.rate)
-      return takeShared(draws, { tenant: tenant as TenantId, key: `source/${document.name}` }, guards.rate)
+      if (sharedPermits === null) return takeOwn(`${tenant}/${document.name}`, guards.rate)
+      return takeShared(
+        sharedPermits,
+        { tenant: tenant as TenantId, key: `source/${document.name}` },
+        guards.rate,
+      )
     },
   }
 }
 
 /** If the bucket is empty, the caller waits until the next token without asking the store. */
 async function takeShared(
-  draws: Draws,
+  sharedPermits: SharedPermits,
   name: BucketName,
   { capacity, refillMs }: BucketPolicy,
 ): Promise<number> {
   const policy = { perMinute: MINUTE / refillMs, burst: capacity }
-  const mustDraw = () => draws.room(name, policy) === 0 && draws.waitsUntil(name, policy) === null
-  for (let tries = 0; tries < DRAWS_MAX && mustDraw(); tries += 1) await draws.draw(name, policy, FULL)
+  const mustAcquire = () =>
+    sharedPermits.room(name, policy) === 0 && sharedPermits.waitsUntil(name, policy) === null
+  for (let tries = 0; tries < ACQUIRES_MAX && mustAcquire(); tries += 1)
+    await sharedPermits.acquire(name, policy, FULL)
   // While the store is down no event is stored, and the caller learns that: a rate limit error would be wrong.
-  if (draws.use(name, policy) !== null || draws.isAway(name)) return 0
-  return Math.max(1, (draws.waitsUntil(name, policy) ?? 0) - draws.now())
+  if (sharedPermits.use(name, policy) !== null || sharedPermits.isAway(name)) return 0
+  return Math.max(1, (sharedPermits.waitsUntil(name, policy) ?? 0) - sharedPermits.now())
 }

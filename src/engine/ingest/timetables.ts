@@ -6,7 +6,7 @@
 
 import type { ScheduleAction, UnscheduleAction } from '../../core/effects/action/index.ts'
 import { CANONICAL_HEADER, isCanonical } from '../../core/events/canonical/index.ts'
-import { isSealed } from '../../core/events/sensitive/index.ts'
+import { isEncrypted } from '../../core/events/sensitive/index.ts'
 import { hashText } from '../../core/foundation/hash/index.ts'
 import type { EventId, Ids, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../core/foundation/json/index.ts'
@@ -58,7 +58,7 @@ interface Entry {
 }
 
 export function makeTimetables(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'log' | 'seal'> & {
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'log' | 'encryption'> & {
     readonly ids: Ids
     readonly time: StoreTime
     readonly unitOfWork: Pick<UnitOfWork, 'once'>
@@ -69,7 +69,7 @@ export function makeTimetables(
     changed(tenant: TenantId): void
   },
 ): Timetables {
-  const { store, clock, log, seal, ids, time, unitOfWork } = deps
+  const { store, clock, log, encryption, ids, time, unitOfWork } = deps
   const known = new Map<TenantId, { readonly at: number; readonly entries: readonly Entry[] }>()
 
   const load = async (tenant: TenantId): Promise<readonly Entry[]> => {
@@ -133,8 +133,8 @@ export function makeTimetables(
   const firstVersion = (): number => Number.parseInt(ids.uuid().slice(-6), 16) + 1
 
   const openData = (tenant: TenantId, name: string, { data }: Timetable): JsonValue =>
-    typeof data === 'string' && isSealed(data)
-      ? parseJson(seal.open({ tenant, row: name, part: 'data' }, data).text)
+    typeof data === 'string' && isEncrypted(data)
+      ? parseJson(encryption.open({ tenant, row: name, part: 'data' }, data).text)
       : data
 
   const timed = (tenant: TenantId, entry: Entry): Timed => {
@@ -217,7 +217,7 @@ export function makeTimetables(
         data:
           sensitive.length === 0
             ? data
-            : seal.seal({ tenant: work.tenant, row: name, part: 'data' }, text, sensitive),
+            : encryption.encrypt({ tenant: work.tenant, row: name, part: 'data' }, text, sensitive),
         consumer: work.consumer,
         work: work.id,
         eventId: event.id,

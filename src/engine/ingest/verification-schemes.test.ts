@@ -1,13 +1,13 @@
 // Every verification scheme through ingest: a valid signature is accepted, and is not stored.
 import { expect, test } from 'vitest'
-import { open, SAMPLES, seal } from '../../core/ingest/source/schemes/samples.fixture.ts'
+import { open, SAMPLES, signSample } from '../../core/ingest/source/schemes/samples.fixture.ts'
 import { makeWorld, ROUTE, SOURCE } from '../engine.fixture.ts'
 
 test.each(SAMPLES)('[SV2] [SV13] $name is accepted, and its signature is not stored', async (sample) => {
   const world = makeWorld(() => null, [sample.otherSecret, sample.verifyWith])
   const node = await world.node({ documents: [{ ...SOURCE, verify: sample.document }] })
   const body = Buffer.from(JSON.stringify({ kind: 'paid', id: 'd1', webhookTimestamp: world.now() }))
-  const { headers, url } = seal(sample, body, { now: world.now() })
+  const { headers, url } = signSample(sample, body, { now: world.now() })
   const request = { tenant: 'default', source: 'shop', headers, body, publicUrl: url }
   const received = node.engine.receive(request)
   await world.pass()

@@ -39,7 +39,7 @@ export interface Pool {
 const LARGE_BYTES = 1_048_576
 
 /** The epoch of jobs leased on insert. */
-const BIRTH_EPOCH = 1
+const FIRST_EPOCH = 1
 
 export function makePool(config: {
   readonly concurrency: number
@@ -97,14 +97,14 @@ export function makePool(config: {
       taken += 1
       expected.set(id, tenant)
       count(tenant, 1)
-      note(id, BIRTH_EPOCH)
+      note(id, FIRST_EPOCH)
       return true
     },
     takeAnyway(id) {
       taken += 1
       if (id === undefined) return
       expected.set(id, null)
-      note(id, BIRTH_EPOCH)
+      note(id, FIRST_EPOCH)
     },
     lend(tenant) {
       count(tenant, -1)
@@ -126,7 +126,7 @@ export function makePool(config: {
     },
     watch() {
       const seen = new Set<string>()
-      for (const id of expected.keys()) seen.add(holdName(id, BIRTH_EPOCH))
+      for (const id of expected.keys()) seen.add(holdName(id, FIRST_EPOCH))
       for (const { work } of running) seen.add(holdName(work.id, work.epoch))
       watchers.add(seen)
       return {

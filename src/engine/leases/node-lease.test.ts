@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Incarnation } from '../../core/foundation/ids/index.ts'
 import { StoreError } from '../../ports/store.ts'
-import { accept, CREATED, makeHand, makeWorld, PAID, workOf } from '../engine.fixture.ts'
+import { accept, CREATED, makeDeferred, makeWorld, PAID, workOf } from '../engine.fixture.ts'
 
 const LEASE_MS = 30_000
 const unavailable = () => Promise.reject(new StoreError('unavailable', 'gone'))
@@ -39,7 +39,7 @@ describe('a lease', () => {
   test('[E1] is counted from before the heartbeat was sent, however late the response is', async () => {
     const world = makeWorld(() => CREATED)
     const node = await world.node()
-    const gate = makeHand<void>()
+    const gate = makeDeferred<void>()
     node.faults.renew = async (pass) => {
       const renewed = await pass()
       await gate.promise
@@ -140,7 +140,7 @@ describe('a lease', () => {
 
   test('[ND14] sends nothing for a job it gave away, though the response to its reserve comes only then', async () => {
     const world = makeWorld(() => CREATED)
-    const answer = makeHand<void>()
+    const answer = makeDeferred<void>()
     const node = await world.node({
       name: 'first',
       faults: {

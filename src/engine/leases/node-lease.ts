@@ -87,10 +87,10 @@ export function makeLease(
   }
 
   /** One renewal at a time: if two overtook each other, the shorter lease could win. */
-  let turn: Promise<void> = Promise.resolve()
+  let pending: Promise<void> = Promise.resolve()
   const inTurn = (ask: () => Promise<void>): Promise<void> => {
-    const answered = turn.then(ask)
-    turn = answered.catch(() => {})
+    const answered = pending.then(ask)
+    pending = answered.catch(() => {})
     return answered
   }
 
@@ -177,7 +177,7 @@ export function makeLease(
       const owner = incarnation
       incarnation = null
       // A heartbeat in progress may be joining again, and that lease would remain.
-      await turn
+      await pending
       const last = incarnation ?? owner
       incarnation = null
       if (last === null) return

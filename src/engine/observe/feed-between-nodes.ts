@@ -61,24 +61,24 @@ export function makeNodesFeed(
 
   const renew = () => {
     if (isStopped || watchers.length === 0) return
-    wakes.tell({ wake: 'watching', forMs: WATCHING_MS })
+    wakes.send({ wake: 'watching', forMs: WATCHING_MS })
     cancelRenewal = clock.after(RENEW_MS, renew)
   }
 
   const flush = () => {
     isGathering = false
     for (const [tenant, changes] of gathered)
-      for (const body of bodiesOf(changes)) wakes.tell({ wake: 'changes', tenant, body })
+      for (const body of bodiesOf(changes)) wakes.send({ wake: 'changes', tenant, body })
     gathered.clear()
-    if (isAllLost) void tellGaps()
+    if (isAllLost) void sendGaps()
   }
 
-  const tellGaps = async () => {
+  const sendGaps = async () => {
     isAllLost = false
     try {
       for (const tenant of await deps.tenants()) {
         if (isStopped) return
-        wakes.tell({ wake: 'changes', tenant, body: null })
+        wakes.send({ wake: 'changes', tenant, body: null })
       }
     } catch (error) {
       deps.log.warn('feed.gaps-not-published', { error: messageOf(error) })

@@ -143,7 +143,7 @@ export interface Inspect {
 const PICK_ROOTS = ['event', 'payload', 'header', 'source', 'tenant']
 const SEND_ROOTS = [...PICK_ROOTS, 'vars']
 const VALUE_LENGTH_MAX = 65_536
-const NOBODY: Reader = { actor: 'nobody', seesSensitive: false }
+const ANONYMOUS: Reader = { actor: 'nobody', seesSensitive: false }
 
 export function makeInspect(deps: {
   readonly store: Store
@@ -181,7 +181,7 @@ export function makeInspect(deps: {
   }
 
   return {
-    async tryRoute(tenant, asked, event, reader = NOBODY) {
+    async tryRoute(tenant, asked, event, reader = ANONYMOUS) {
       await definitions.refresh(tenant)
       const isStored = typeof asked === 'string' && typeof event === 'string'
       const hmac = await hmacFor(tenant, isStored || reader.seesSensitive)
@@ -234,7 +234,7 @@ export function makeInspect(deps: {
       return { ...found, lane: shownLane, key: shownKey, ...renderShown(route, shown, shownKey), ledger }
     },
 
-    async explain(tenant, id, reader = NOBODY) {
+    async explain(tenant, id, reader = ANONYMOUS) {
       await definitions.refresh(tenant)
       const looked = await lookAt(deps, tenant, id, reader)
       const { event, scope, shown } = looked
@@ -287,7 +287,7 @@ export function makeInspect(deps: {
       }
     },
 
-    async compute(tenant, text, as, event, reader = NOBODY) {
+    async compute(tenant, text, as, event, reader = ANONYMOUS) {
       // Any expression may be evaluated: over more than the reader may see, it would reveal it bit by bit.
       const { shown: scope } = await lookAt(deps, tenant, event, reader)
       const hmac = await hmacFor(tenant, reader.seesSensitive)
@@ -420,7 +420,7 @@ function explainSubscriptions(
   const work = new Map(
     items.flatMap(({ kind, consumer, id }) => (kind === 'delivery' ? [[consumer, id] as const] : [])),
   )
-  const told: ExplainedConsumer[] = []
+  const explained: ExplainedConsumer[] = []
   const others: ExplainedConsumer[] = []
   const about = (scope.payload as { readonly consumer?: JsonValue } | null)?.consumer
   for (const { document, route, consumer } of subscriptions.toSorted(byName)) {
@@ -431,7 +431,7 @@ function explainSubscriptions(
     const isOwn = isCanonicalSource(event.source) && consumer === about
     if (isOwn || !fits(route, event.subject)) {
       const line = { ...base, verdict: workId === null ? 'subject' : 'matched', why: [] } as const
-      if (workId !== null) told.push(line)
+      if (workId !== null) explained.push(line)
       else others.push(line)
       continue
     }
@@ -441,13 +441,17 @@ function explainSubscriptions(
       where === null ? [] : explainCondition(where, hiding, hiding === scope ? shown : hiding, keyed)
     if (verdict === 'condition' && workId === null) others.push({ ...base, verdict, why })
     else
-      told.push({ ...base, verdict: verdict === 'matched' && workId === null ? 'would-match' : verdict, why })
+      explained.push({
+        ...base,
+        verdict: verdict === 'matched' && workId === null ? 'would-match' : verdict,
+        why,
+      })
   }
   const gone = [...work].map(([consumer, workId]): ExplainedConsumer => {
     const name = subscriptionOf(consumer) ?? consumer
     return { kind: 'subscription', name, verdict: 'matched', status: 'gone', patterns: [], why: [], workId }
   })
-  return [...told, ...others.slice(0, UNWANTING_MAX), ...gone]
+  return [...explained, ...others.slice(0, UNWANTING_MAX), ...gone]
 }
 
 function byName(a: Subscription, b: Subscription): number {

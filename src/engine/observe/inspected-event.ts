@@ -11,7 +11,7 @@ import { routeScope, type Vars } from '../../core/routing/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Registry } from '../definitions/index.ts'
-import { type Reader, tellSensitiveRead } from '../secrets/index.ts'
+import { logSensitiveRead, type Reader } from '../secrets/index.ts'
 
 export interface GivenEvent {
   readonly subject: string
@@ -54,7 +54,7 @@ export async function lookAt(
     const { sensitive, id } = event
     if (sensitive.length === 0) return { event, sensitive, scope, shown: scope, id }
     if (reader.seesSensitive) {
-      tellSensitiveRead(deps.log, event, reader)
+      logSensitiveRead(deps.log, event, reader)
       return { event, sensitive, scope, shown: scope, id }
     }
     const shown = routeScope(event, redact(payload, sensitive), redactHeader(header, sensitive), deps.vars)

@@ -3,7 +3,7 @@
 // them are retried, after a wait that is no shorter than the pass took.
 
 /** Of the subjects in a batch that the bus did not accept, this many are tried individually. */
-const ALONE_MAX = 20
+const ISOLATED_MAX = 20
 /**
  * Beyond this they are remembered by a hash that several may share: a subject that shares one by chance is published in another
  * round.
@@ -13,13 +13,13 @@ const MARKS = 2 ** 26
 
 export interface Stuck {
   has(subject: string): boolean
-  /** `wasAlone`: the bus did not accept it individually either. */
-  add(subject: string, wasAlone: boolean): void
+  /** `wasIsolated`: the bus did not accept it individually either. */
+  add(subject: string, wasIsolated: boolean): void
   isEmpty(): boolean
   /** How many are remembered by name. */
   size(): number
   /** Which of these subjects are tried individually: those that were not yet go first, so that each is tried. */
-  chooseAlone(subjects: readonly string[]): ReadonlySet<string>
+  chooseIsolated(subjects: readonly string[]): ReadonlySet<string>
   /** Position of the last row that is skipped; undefined: none is. */
   after(): number | undefined
   pass(position: number): void
@@ -29,13 +29,13 @@ export interface Stuck {
   reachEnd(now: number, waitMs: number): void
   waitMs(now: number): number
   /** A pass begins. Forgets all of them when the wait is over. */
-  beginAnewAt(now: number): void
+  restartAt(now: number): void
   clear(): void
 }
 
 export function makeStuck(): Stuck {
   const subjects = new Set<string>()
-  const triedAlone = new Set<string>()
+  const triedIsolated = new Set<string>()
   let isOneUntried = false
   let until: number | null = null
   let lookedAt = 0
@@ -60,7 +60,7 @@ export function makeStuck(): Stuck {
   }
 
   const clear = () => {
-    if (!isOneUntried) triedAlone.clear()
+    if (!isOneUntried) triedIsolated.clear()
     isOneUntried = false
     subjects.clear()
     marks = null
@@ -72,17 +72,17 @@ export function makeStuck(): Stuck {
 
   return {
     has: (subject) => subjects.has(subject) || isMarked(subject),
-    add(subject, wasAlone) {
+    add(subject, wasIsolated) {
       beganAt ??= lookedAt
       if (subjects.size < SUBJECTS_MAX) subjects.add(subject)
       else mark(subject)
-      if (wasAlone && triedAlone.size < SUBJECTS_MAX) triedAlone.add(subject)
+      if (wasIsolated && triedIsolated.size < SUBJECTS_MAX) triedIsolated.add(subject)
     },
     isEmpty: () => subjects.size === 0,
     size: () => subjects.size,
-    chooseAlone(from) {
-      const untried = from.filter((subject) => !triedAlone.has(subject))
-      const chosen = untried.slice(0, ALONE_MAX)
+    chooseIsolated(from) {
+      const untried = from.filter((subject) => !triedIsolated.has(subject))
+      const chosen = untried.slice(0, ISOLATED_MAX)
       if (untried.length > chosen.length) isOneUntried = true
       return new Set(chosen)
     },
@@ -95,7 +95,7 @@ export function makeStuck(): Stuck {
       until = now + Math.max(waitMs, now - (beganAt ?? now))
     },
     waitMs: (now) => (until === null ? Number.POSITIVE_INFINITY : Math.max(0, until - now)),
-    beginAnewAt(now) {
+    restartAt(now) {
       if (until !== null && until <= now) clear()
       lookedAt = now
     },

@@ -1,5 +1,5 @@
 // Publishes the outbox to the bus, oldest first, from one node at a time.
 
-export { makeMirrorStore } from './outbox-store.ts'
+export { makeOutboxStore } from './outbox-store.ts'
 export { makeRelay, type Relay } from './relay.ts'
-export { ALWAYS, makeTurn } from './relay-lease.ts'
+export { ALWAYS_HELD, makeLeaderLease } from './relay-lease.ts'

@@ -6,7 +6,7 @@ import { judgeLease, parseLease, RELAY_LEASE_MS, type RelayLease } from '../../c
 import type { Store, Write } from '../../ports/store.ts'
 import type { StoreTime } from '../commit/index.ts'
 
-export interface Turn {
+export interface LeaderLease {
   /** For how long another node has it still; 0: this node has it. Rejects if the store does. */
   take(): Promise<number>
   /** Whether this node still has it, as far as it knows without asking. */
@@ -15,16 +15,16 @@ export interface Turn {
 }
 
 /** For a single node. */
-export const ALWAYS: Turn = { take: async () => 0, isHeld: () => true, giveUp: async () => {} }
+export const ALWAYS_HELD: LeaderLease = { take: async () => 0, isHeld: () => true, giveUp: async () => {} }
 
 const KEY = 'turn'
 
-export function makeTurn(deps: {
+export function makeLeaderLease(deps: {
   readonly store: Pick<Store, 'commit' | 'forTenant'>
   readonly time: StoreTime
   /** This node's incarnation: no other has it. */
   readonly by: string
-}): Turn {
+}): LeaderLease {
   const { store, time, by } = deps
   /** As this node wrote it last; its end is counted from before the request. */
   let own: { readonly version: number; readonly lease: RelayLease } | null = null

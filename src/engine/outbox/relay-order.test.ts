@@ -5,7 +5,7 @@ import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
 import type { BusStatus } from '../../ports/bus.ts'
 import type { Commit } from '../../ports/store.ts'
 import { makeRelay } from './relay.ts'
-import { ALWAYS } from './relay-lease.ts'
+import { ALWAYS_HELD } from './relay-lease.ts'
 
 const row = (position: number, subject: string) => ({
   ...{ position, tenant: 'default', id: `r${position}`, subject, about: 'token', event: null },
@@ -55,7 +55,7 @@ test('[BU33] a bus that comes back in the middle of a pass does not get later me
       return () => void (timers.includes(callback) && timers.splice(timers.indexOf(callback), 1))
     },
   }
-  const deps = { store, bus, clock, log: makeMemoryLog(), time: { now: () => 0 }, turn: ALWAYS }
+  const deps = { store, bus, clock, log: makeMemoryLog(), time: { now: () => 0 }, leaderLease: ALWAYS_HELD }
   const relay = makeRelay(deps as never, { pollMs: 1_000, busPrefix: 'm' })
   const look = async () => {
     timers.shift()?.()
@@ -71,7 +71,7 @@ test('[BU33] a bus that comes back in the middle of a pass does not get later me
     watcher({ isConnected: false })
     watcher({ isConnected: true })
   }
-  for (let turn = 0; turn < 4; turn += 1) await look()
+  for (let leaderLease = 0; leaderLease < 4; leaderLease += 1) await look()
   expect(published).toEqual(['r2', 'r1', 'r3'])
 })
 
@@ -104,9 +104,9 @@ test('[BU28] a node whose lease ended while the bus did not answer publishes no 
       return () => {}
     },
   }
-  const turn = { take: async () => (isHeld ? 0 : 5_000), isHeld: () => isHeld, giveUp: async () => {} }
+  const leaderLease = { take: async () => (isHeld ? 0 : 5_000), isHeld: () => isHeld, giveUp: async () => {} }
   const log = makeMemoryLog()
-  const relay = makeRelay({ store, bus, clock, log, time: { now: () => 0 }, turn } as never, {
+  const relay = makeRelay({ store, bus, clock, log, time: { now: () => 0 }, leaderLease } as never, {
     pollMs: 1_000,
     busPrefix: 'm',
   })

@@ -3,7 +3,7 @@ import { type LocalHub, type LocalHubOptions, makeLocalHub } from '../../adapter
 import type { SourceDocument } from '../../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT, type EventId } from '../../core/foundation/ids/index.ts'
 import { DAY } from '../../core/foundation/time/index.ts'
-import { TOKENS_KEPT_MS, TOKENS_TOLD_EVERY_MS } from '../../core/store/outbox/index.ts'
+import { TOKENS_REPUBLISHED_EVERY_MS, TOKENS_STORED_MS } from '../../core/store/outbox/index.ts'
 import type { Commit, Store } from '../../ports/store.ts'
 import {
   accept,
@@ -42,7 +42,7 @@ function makeMirrored(options: Partial<LocalHubOptions> = {}): Mirrored {
         bus,
         wakes: bus.wakes,
         ...of,
-        config: { isMirrored: true, ...of.config },
+        config: { hasOutbox: true, ...of.config },
       })
       return Object.assign(node, {
         leave() {
@@ -112,11 +112,11 @@ describe('what is published', () => {
 
   test('[BU27] without a bus nothing is stored for publishing', async () => {
     const { world, open, waiting } = makeMirrored()
-    const node = await open({ config: { isMirrored: false } })
+    const node = await open({ config: { hasOutbox: false } })
     await accept(world, node)
     expect(await waiting()).toBe(0)
     expect(node.engine.relay).toBeNull()
-    const alone = await world.node({ name: 'two', config: { isMirrored: true } })
+    const alone = await world.node({ name: 'two', config: { hasOutbox: true } })
     await accept(world, alone, paid('d2'))
     expect(await waiting()).toBe(0)
   })
@@ -324,7 +324,7 @@ describe('republished tokens', () => {
     const record = await heard(world, world.reads.record('relay', 'tokens'))
     const told = JSON.parse(record?.body ?? '')
     const version = (record?.version ?? 0) + 1
-    const body = JSON.stringify({ ...told, at: told.at - TOKENS_TOLD_EVERY_MS })
+    const body = JSON.stringify({ ...told, at: told.at - TOKENS_REPUBLISHED_EVERY_MS })
     const put = { w: 'record.put', kind: 'relay', key: 'tokens', version, body } as const
     await heard(world, world.store.commit({ tenant: DEFAULT_TENANT, guards: [], writes: [put] }))
     await open({ name: 'two', documents: [SOURCE, CASE] })
@@ -332,7 +332,7 @@ describe('republished tokens', () => {
     const [after] = hub.stored(TOKENS)
     expect(after?.subject).toBe(before?.subject)
     expect(after?.id).not.toBe(before?.id)
-    expect(TOKENS_KEPT_MS).toBeGreaterThan(3 * TOKENS_TOLD_EVERY_MS)
+    expect(TOKENS_STORED_MS).toBeGreaterThan(3 * TOKENS_REPUBLISHED_EVERY_MS)
   })
 })
 
@@ -581,7 +581,7 @@ describe('a node that stops', () => {
 })
 
 describe('several nodes', () => {
-  const SHARED = { isShared: true, isMirrored: true } as const
+  const SHARED = { isShared: true, hasOutbox: true } as const
   const relayers = (nodes: readonly Node[], world: World) =>
     Promise.all(nodes.map((node) => heard(world, node.engine.relay?.status() ?? Promise.reject())))
 
@@ -640,13 +640,13 @@ describe('several nodes', () => {
     const { world, open, idsOf } = makeMirrored()
     const config = { ...SHARED, pollMs: 30_000 }
     await open({ name: 'one', config: { ...config, roles: new Set(['schedule'] as const) } })
-    const door = await open({
+    const ingestNode = await open({
       name: 'two',
       config: { ...config, roles: new Set(['ingest', 'work'] as const) },
     })
-    expect(door.engine.relay).toBeNull()
+    expect(ingestNode.engine.relay).toBeNull()
     await world.pass(2_000)
-    const id = await accept(world, door)
+    const id = await accept(world, ingestNode)
     await world.pass(100)
     expect(idsOf('millrace.default.events.shop.>')).toEqual([id])
   })
@@ -654,12 +654,12 @@ describe('several nodes', () => {
   test('[BU32] a lost wake-up signal costs a poll', async () => {
     const { world, open, idsOf } = makeMirrored({ fate: ({ what }) => ({ isLost: what === 'wake' }) })
     await open({ name: 'one', config: { ...SHARED, roles: new Set(['schedule'] as const) } })
-    const door = await open({
+    const ingestNode = await open({
       name: 'two',
       config: { ...SHARED, roles: new Set(['ingest', 'work'] as const) },
     })
     await world.pass(2_000)
-    const id = await accept(world, door)
+    const id = await accept(world, ingestNode)
     await world.pass(1_200)
     expect(idsOf('millrace.default.events.shop.>')).toEqual([id])
   })

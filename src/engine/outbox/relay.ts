@@ -16,8 +16,8 @@ import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { StoreTime } from '../commit/index.ts'
 import { makeStuck } from './blocked-subjects.ts'
-import type { Turn } from './relay-lease.ts'
-import { makeRetelling } from './republish-tokens.ts'
+import type { LeaderLease } from './relay-lease.ts'
+import { makeRepublisher } from './republish-tokens.ts'
 
 export interface RelayStatus {
   /** Rows that wait to be published; stops at `OUTBOX_COUNT_MAX`. */
@@ -73,11 +73,11 @@ export function makeRelay(
     readonly clock: Clock
     readonly log: Log
     readonly time: StoreTime
-    readonly turn: Turn
+    readonly leaderLease: LeaderLease
   },
   config: RelayConfig,
 ): Relay {
-  const { store, bus, clock, log, time, turn } = deps
+  const { store, bus, clock, log, time, leaderLease } = deps
   let isStopped = false
   let isDraining = false
   let isWoken = false
@@ -91,7 +91,7 @@ export function makeRelay(
   let backoffMs = BACKOFF_MS_MIN
   let held: string | null = null
   const stuck = makeStuck()
-  const retelling = makeRetelling(deps)
+  const republisher = makeRepublisher(deps)
   let isLate = false
   let isHeldBack = false
   let lookAt = 0
@@ -153,16 +153,19 @@ export function makeRelay(
   }
 
   /** Returns those that the bus has. While it is up, a refused batch says nothing about later rows. */
-  const publish = async (letters: readonly Letter[], isAlone: boolean): Promise<readonly Letter[]> => {
+  const publish = async (
+    outgoing: readonly Outgoing[],
+    isIsolated: boolean,
+  ): Promise<readonly Outgoing[]> => {
     // Lost responses may use up the lease: another node relays then, and an old message must not follow its newer ones.
-    if (!turn.isHeld()) return []
+    if (!leaderLease.isHeld()) return []
     try {
-      const answers = await bus.publish(letters.map(({ message }) => message))
-      return letters.filter((_, index) => answers[index] === true)
+      const answers = await bus.publish(outgoing.map(({ message }) => message))
+      return outgoing.filter((_, index) => answers[index] === true)
     } catch (error) {
       if (error instanceof BusError) {
         // None of them will ever be accepted as it is: each is reported by itself.
-        if (error.code === 'refused' && !isAlone) return []
+        if (error.code === 'refused' && !isIsolated) return []
         if (error.code === 'unavailable' && bus.status().isConnected) return []
       }
       throw error
@@ -170,49 +173,49 @@ export function makeRelay(
   }
 
   /** A message that the bus will never accept must not hold up the others: it is removed, and logged. */
-  const publishAlone = async (letter: Letter): Promise<boolean> => {
+  const publishIsolated = async (entry: Outgoing): Promise<boolean> => {
     try {
-      if ((await publish([letter], true)).length === 0) return false
+      if ((await publish([entry], true)).length === 0) return false
       told += 1
     } catch (error) {
       if (!(error instanceof BusError) || error.code !== 'refused') throw error
-      noteRefused(letter.row, letter.message.subject, error)
+      noteRefused(entry.row, entry.message.subject, error)
     }
-    await take([letter.row])
+    await take([entry.row])
     return true
   }
 
   /**
    * Those that the bus did not accept with the others; of a subject none goes before one that did not. Returns those that went.
    */
-  const publishRest = async (rest: readonly Letter[]): Promise<readonly Letter[]> => {
-    const bySubject = new Map<string, Letter[]>()
-    for (const letter of rest) {
-      const those = bySubject.get(letter.message.subject)
-      if (those === undefined) bySubject.set(letter.message.subject, [letter])
-      else those.push(letter)
+  const publishRest = async (rest: readonly Outgoing[]): Promise<readonly Outgoing[]> => {
+    const bySubject = new Map<string, Outgoing[]>()
+    for (const entry of rest) {
+      const those = bySubject.get(entry.message.subject)
+      if (those === undefined) bySubject.set(entry.message.subject, [entry])
+      else those.push(entry)
     }
-    const alone = stuck.chooseAlone([...bySubject.keys()])
-    const went: Letter[] = []
-    const tell = async (subject: string, those: readonly Letter[]) => {
-      for (const letter of those) {
-        const isAlone = alone.has(subject)
-        if (!isAlone || !(await publishAlone(letter))) return stuck.add(subject, isAlone)
-        went.push(letter)
+    const alone = stuck.chooseIsolated([...bySubject.keys()])
+    const went: Outgoing[] = []
+    const publishSubject = async (subject: string, those: readonly Outgoing[]) => {
+      for (const entry of those) {
+        const isIsolated = alone.has(subject)
+        if (!isIsolated || !(await publishIsolated(entry))) return stuck.add(subject, isIsolated)
+        went.push(entry)
       }
     }
-    await Promise.all([...bySubject].map(([subject, those]) => tell(subject, those)))
+    await Promise.all([...bySubject].map(([subject, those]) => publishSubject(subject, those)))
     return went
   }
 
   /** Returns those that are left, because the bus did not accept their subject. */
-  const relayLetters = async (letters: readonly Letter[]): Promise<readonly Letter[]> => {
-    const free = letters.filter(({ message }) => !stuck.has(message.subject))
+  const relayOutgoing = async (outgoing: readonly Outgoing[]): Promise<readonly Outgoing[]> => {
+    const free = outgoing.filter(({ message }) => !stuck.has(message.subject))
     const went = new Set(free.length === 0 ? [] : await publish(free, false))
     await take([...went].map(({ row }) => row))
     told += went.size
-    for (const letter of await publishRest(free.filter((one) => !went.has(one)))) went.add(letter)
-    return letters.filter((letter) => !went.has(letter))
+    for (const entry of await publishRest(free.filter((one) => !went.has(one)))) went.add(entry)
+    return outgoing.filter((entry) => !went.has(entry))
   }
 
   /** One batch; returns whether there may be more at once. */
@@ -220,18 +223,18 @@ export function makeRelay(
     // Not in the middle of a pass: what it has read comes after what it skipped.
     if (isBack) stuck.clear()
     isBack = false
-    stuck.beginAnewAt(clock.monotonic())
+    stuck.restartAt(clock.monotonic())
     const after = stuck.after()
     const { rows, events } = await store.system('relay').outbox(BATCH, after)
     if (after === undefined) noteAge(rows)
     await noteHeldBack(after === undefined && rows.length === 0)
-    const { letters, gone, broken } = sort(rows, events, config.busPrefix)
+    const { outgoing, gone, broken } = sort(rows, events, config.busPrefix)
     for (const { row, error } of broken) noteRefused(row, row.subject, error)
     if (gone.length > 0) log.warn('relay.gone', { count: gone.length, first: gone[0]?.id ?? null })
     if (gone.length + broken.length > 0) await take([...gone, ...broken.map(({ row }) => row)])
-    const last = (await relayLetters(letters)).at(-1)
+    const last = (await relayOutgoing(outgoing)).at(-1)
     // Without its lease the node published none of them, and drops what it knows of them before the next pass.
-    if (last !== undefined && turn.isHeld()) {
+    if (last !== undefined && leaderLease.isHeld()) {
       noteHeld(`the bus does not take ${last.message.subject}; see that a stream has it and has room`)
       stuck.pass(last.row.position)
     }
@@ -246,16 +249,16 @@ export function makeRelay(
     const wasWoken = isWoken
     isWoken = false
     try {
-      const othersMs = await turn.take()
+      const othersMs = await leaderLease.take()
       isOurs = othersMs === 0
       if (!isOurs) {
         eldestAt = null
         stuck.clear()
-        retelling.forget()
+        republisher.forget()
         return Math.min(othersMs, config.pollMs)
       }
       // New rows are published first: republishing waits until there are none.
-      const isMore = (await relaySome()) || (await retelling.some())
+      const isMore = (await relaySome()) || (await republisher.some())
       isAway = false
       if (isMore) return 0
       return Math.min(wasWoken ? SOON_MS : config.pollMs, stuck.waitMs(clock.monotonic()))
@@ -267,9 +270,9 @@ export function makeRelay(
   }
 
   /** What is left is held up by the bus, the store, another transaction or another node: the next relay publishes it. */
-  const tellRest = async () => {
+  const publishRemainder = async () => {
     for (let look = 0; look < LAST_LOOKS && !isStopped; ) {
-      if ((await turn.take()) > 0) return
+      if ((await leaderLease.take()) > 0) return
       if (await relaySome()) continue
       if (!stuck.isEmpty() || (await store.system('relay').outboxCount(1)) === 0) return
       look += 1
@@ -308,32 +311,32 @@ export function makeRelay(
     isOurs: () => isOurs,
     async status() {
       const reads = store.system('relay')
-      const [waiting, eldest] = await Promise.all([reads.outboxCount(OUTBOX_COUNT_MAX), reads.outboxEldest()])
-      return { waiting, eldestAt: eldest.at, told, refused, stuck: stuck.size(), held }
+      const [waiting, oldest] = await Promise.all([reads.outboxCount(OUTBOX_COUNT_MAX), reads.outboxEldest()])
+      return { waiting, eldestAt: oldest.at, told, refused, stuck: stuck.size(), held }
     },
     async drain() {
       isDraining = true
       cancel()
       await active
-      if (isOurs && !isStopped) await tellRest().catch((error) => noteHeld(textOf(error)))
+      if (isOurs && !isStopped) await publishRemainder().catch((error) => noteHeld(textOf(error)))
     },
     async stop() {
       isStopped = true
       cancel()
       unwatch()
       await active
-      await turn.giveUp().catch((error) => log.warn('relay.not-given-up', { error: textOf(error) }))
+      await leaderLease.giveUp().catch((error) => log.warn('relay.not-given-up', { error: textOf(error) }))
     },
   }
 }
 
-interface Letter {
+interface Outgoing {
   readonly row: OutboxRow
   readonly message: OutgoingMessage
 }
 
 interface Sorted {
-  readonly letters: readonly Letter[]
+  readonly outgoing: readonly Outgoing[]
   /** The event that they are about was deleted. */
   readonly gone: readonly OutboxRow[]
   /** They cannot be rendered as a message. */
@@ -343,17 +346,17 @@ interface Sorted {
 function sort(rows: readonly OutboxRow[], events: readonly StoredEvent[], prefix: string): Sorted {
   const byId = new Map(events.map((event) => [event.id, event]))
   const encoder = new TextEncoder()
-  const letters: Letter[] = []
+  const outgoing: Outgoing[] = []
   const gone: OutboxRow[] = []
   const broken: { readonly row: OutboxRow; readonly error: unknown }[] = []
   for (const row of rows) {
     try {
       const message = messageOf(row, row.event === null ? undefined : byId.get(row.event), prefix)
       if (message === null) gone.push(row)
-      else letters.push({ row, message: { ...message, body: encoder.encode(message.body) } })
+      else outgoing.push({ row, message: { ...message, body: encoder.encode(message.body) } })
     } catch (error) {
       broken.push({ row, error })
     }
   }
-  return { letters, gone, broken }
+  return { outgoing, gone, broken }
 }

@@ -6,21 +6,21 @@
 
 import { DEFAULT_TENANT, type InstanceId, type TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
-import { retellTokens, TOKENS_TOLD_EVERY_MS } from '../../core/store/outbox/index.ts'
+import { republishTokens, TOKENS_REPUBLISHED_EVERY_MS } from '../../core/store/outbox/index.ts'
 import type { InstanceRow } from '../../core/workflows/instance/index.ts'
 import type { Bus } from '../../ports/bus.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { StoreTime } from '../commit/index.ts'
 
-export interface Retelling {
+export interface Republisher {
   /** Puts a few of them into the outbox, if they are to be republished. Returns whether there are more. */
   some(): Promise<boolean>
   /** Another node relays: what is known here is dropped. */
   forget(): void
 }
 
-interface Told {
+interface Republished {
   readonly birth: string
   readonly at: Instant
 }
@@ -40,23 +40,23 @@ const PAGE = 100
 /** An instance that moves all the time is published by its moves; its other tokens are tried this often. */
 const TRIES = 20
 
-export function makeRetelling(deps: {
+export function makeRepublisher(deps: {
   readonly store: Store
   readonly bus: Pick<Bus, 'status'>
   readonly log: Log
   readonly time: StoreTime
-}): Retelling {
+}): Republisher {
   const { store, bus, log, time } = deps
-  let known: { readonly version: number; readonly told: Told | null } | null = null
+  let known: { readonly version: number; readonly republished: Republished | null } | null = null
   let walk: Walk | null = null
 
   const read = async () => {
     const found = await store.forTenant(DEFAULT_TENANT).record('relay', KEY)
-    return { version: found?.version ?? 0, told: found === null ? null : parseTold(found.body) }
+    return { version: found?.version ?? 0, republished: found === null ? null : parseRepublished(found.body) }
   }
 
   const add = async (tenant: TenantId, instances: readonly InstanceRow[], round: Walk): Promise<boolean> => {
-    const rows = instances.flatMap((one) => retellTokens(tenant, one, `${round.at}`))
+    const rows = instances.flatMap((one) => republishTokens(tenant, one, `${round.at}`))
     if (rows.length === 0) return true
     const { ok } = await store.commit({
       tenant,
@@ -89,7 +89,7 @@ export function makeRetelling(deps: {
   }
 
   const end = async ({ birth, at, tokens }: Walk, version: number): Promise<void> => {
-    const told: Told = { birth, at }
+    const republished: Republished = { birth, at }
     await store.commit({
       tenant: DEFAULT_TENANT,
       guards: [{ g: 'version', of: 'relay', key: KEY, version }],
@@ -99,7 +99,7 @@ export function makeRetelling(deps: {
           kind: 'relay',
           key: KEY,
           version: version + 1,
-          body: JSON.stringify(told),
+          body: JSON.stringify(republished),
         },
       ],
     })
@@ -114,8 +114,9 @@ export function makeRetelling(deps: {
       if (birth === null) return false
       known ??= await read()
       if (walk?.birth !== birth) {
-        const { told } = known
-        if (told?.birth === birth && time.now() - told.at < TOKENS_TOLD_EVERY_MS) return false
+        const { republished } = known
+        if (republished?.birth === birth && time.now() - republished.at < TOKENS_REPUBLISHED_EVERY_MS)
+          return false
         const tenants = [...(await store.system('definitions').tenants())]
         walk = { birth, at: time.now(), tenants, cursor: null, tokens: 0 }
       }
@@ -136,7 +137,7 @@ export function makeRetelling(deps: {
   }
 }
 
-function parseTold(body: string): Told | null {
+function parseRepublished(body: string): Republished | null {
   let value: unknown
   try {
     value = JSON.parse(body)

@@ -15,7 +15,7 @@ import { draftDispatched } from '../events/index.ts'
 import { storableError } from '../settlement/index.ts'
 import { intakeConsumer, newIntake, type Refusal, refuse } from './intake-job.ts'
 import { matchEvent } from './matching.ts'
-import { failedAtDoor, type MayBegin, type PlanDeps, planEvent, planWork } from './plan.ts'
+import { failedOnIngest, type MayBegin, type PlanDeps, planEvent, planWork } from './plan.ts'
 
 export interface Acceptance {
   readonly event: NewEvent
@@ -57,18 +57,18 @@ export function planAcceptance(
     }
   }
   const tag = catalog?.mismatch === 'tag' ? (source.mismatch?.(draft.subject, payload) ?? null) : null
-  const kept = tag === null ? header : { ...header, [MISMATCH_HEADER]: storableError(draft, tag) }
-  const tagged = tag === null ? draft : { ...draft, headers: stringifyJson(kept) }
-  if (source.status === 'paused' || deps.registry.isBeyondUs(draft.tenant))
+  const storedHeader = tag === null ? header : { ...header, [MISMATCH_HEADER]: storableError(draft, tag) }
+  const tagged = tag === null ? draft : { ...draft, headers: stringifyJson(storedHeader) }
+  if (source.status === 'paused' || deps.registry.needsNewerVersion(draft.tenant))
     return keep(deps.ids, source, tagged, dedupForMs)
-  const matching = matchEvent(deps, source, tagged, payload, kept)
+  const matching = matchEvent(deps, source, tagged, payload, storedHeader)
   if (!matching.ok) return quarantine(deps, source, tagged, dedupForMs, matching)
   const { routes, dispatched } = matching
   const event: NewEvent = { ...tagged, matched: routes.length + dispatched.length }
   const plans = [
-    planWork(deps, { event, stored: null, payload, header: kept, dedupForMs }, routes, null),
+    planWork(deps, { event, stored: null, payload, header: storedHeader, dedupForMs }, routes, null),
     ...dispatched.map((one) => {
-      const child = draftDispatched(deps.ids, event, kept, intakeConsumer(event), one)
+      const child = draftDispatched(deps.ids, event, storedHeader, intakeConsumer(event), one)
       return planEvent(deps, child.draft, child.payload, child.header, child.dedupForMs)
     }),
   ]
@@ -105,7 +105,7 @@ function quarantine(
   refusal: Refusal,
 ): Acceptance {
   const event: NewEvent = { ...draft, matched: 1 }
-  const { writes, letter, beside } = failedAtDoor(deps, event, source.hash, refusal)
+  const { writes, letter, beside } = failedOnIngest(deps, event, source.hash, refusal)
   return {
     event,
     writes: [{ w: 'event.append', event, dedupForMs }, ...writes],

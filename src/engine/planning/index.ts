@@ -2,9 +2,9 @@
 // starts; and starts the jobs leased on insert once the commit has ended.
 
 export { type Acceptance, planAcceptance, planUnread } from './acceptance.ts'
-export type { Begun, Door } from './inline-start.ts'
+export type { Begun, InlineStart } from './instance-starter.ts'
 export { intakeConsumer, newIntake, receiverOf } from './intake-job.ts'
-export { makeBirths } from './leased-on-insert.ts'
+export { makeLeasedOnInsert } from './leased-on-insert.ts'
 export { type DispatchedEvent, matchEvent } from './matching.ts'
 export {
   delayOf,

@@ -7,7 +7,7 @@ import type { Ids } from '../../core/foundation/ids/index.ts'
 import { DAY } from '../../core/foundation/time/index.ts'
 import { EMPTY_NOTE, type NewWork } from '../../core/queue/work/index.ts'
 import type { Write } from '../../ports/store.ts'
-import { newLetter, storableError } from '../settlement/index.ts'
+import { newDeadLetter, storableError } from '../settlement/index.ts'
 
 /** Why an event cannot be processed. */
 export interface Refusal {
@@ -57,7 +57,7 @@ export function refusedWork(
   const error = storableError(event, refusal.error)
   const counters = { attempts: 0, waits: 0, losses: 0 }
   const note = { ...EMPTY_NOTE, class: refusal.class, lastError: error }
-  const letter = newLetter(ids, work, event, null, { ...refusal, error, attempts: 0, key: null })
+  const letter = newDeadLetter(ids, work, event, null, { ...refusal, error, attempts: 0, key: null })
   return {
     work,
     writes: [

@@ -4,12 +4,12 @@
 import type { WorkId } from '../../core/foundation/ids/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { CommitResult } from '../../ports/store.ts'
-import type { Births, EventPlan, StoreTime } from '../commit/index.ts'
+import type { EventPlan, LeasedOnInsert, StoreTime } from '../commit/index.ts'
 import { type Item, makeItem } from '../leases/index.ts'
-import { bornRow, receivedEvent } from './plan.ts'
-import { tellPlan } from './plan-log.ts'
+import { leasedRow, receivedEvent } from './plan.ts'
+import { logPlan } from './plan-log.ts'
 
-export function makeBirths(deps: {
+export function makeLeasedOnInsert(deps: {
   readonly log: Pick<Log, 'control'>
   readonly time: StoreTime
   /** Runs a job in the slot that its plan took. */
@@ -17,12 +17,15 @@ export function makeBirths(deps: {
   /** Gives that slot back. */
   giveBack(id: WorkId): void
   /** A job of the route does not start here after all. */
-  unborn(tenant: EventPlan['event']['tenant'], route: EventPlan['births'][number]['route']): void
+  forgetLeased(
+    tenant: EventPlan['event']['tenant'],
+    route: EventPlan['leasedOnInsert'][number]['route'],
+  ): void
   /** The store may have leased jobs to this node that nothing here expects. */
   suspect(): void
   /** Jobs were added that a claim may take. */
   wake(): void
-}): Births {
+}): LeasedOnInsert {
   const { log, time } = deps
 
   const settleEvent = (plan: EventPlan, isStored: boolean, result: CommitResult | null): void => {
@@ -30,26 +33,26 @@ export function makeBirths(deps: {
     const leased = result?.ok === true ? result.leased : []
     const isRepeated = isStored && result?.ok !== true
     let started = 0
-    for (const { work, route } of plan.births) {
+    for (const { work, route } of plan.leasedOnInsert) {
       if (!leased.includes(work.id) || plan.owner === null) {
-        deps.unborn(plan.event.tenant, route)
+        deps.forgetLeased(plan.event.tenant, route)
         deps.giveBack(work.id)
         continue
       }
       const at = result?.at ?? time.now()
-      const row = bornRow(plan, work, plan.owner, at)
+      const row = leasedRow(plan, work, plan.owner, at)
       const event = plan.stored ?? receivedEvent(plan.event, at)
       const { payload, header } = plan
       started += 1
       deps.start(makeItem(plan.owner, row, event, { payload, header, route }))
     }
-    if (isRepeated && plan.births.length > 0) deps.suspect()
+    if (isRepeated && plan.leasedOnInsert.length > 0) deps.suspect()
     if (isStored && plan.adds > started) deps.wake()
     for (const beside of plan.beside ?? []) settleEvent(beside, isStored, result)
-    if (isStored) tellPlan(log, plan)
+    if (isStored) logPlan(log, plan)
   }
 
-  const settle: Births['settle'] = (planned, isStored, result) => {
+  const settle: LeasedOnInsert['settle'] = (planned, isStored, result) => {
     if (!('plans' in planned)) return settleEvent(planned, isStored, result)
     try {
       planned.ended?.(isStored)

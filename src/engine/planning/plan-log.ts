@@ -4,7 +4,7 @@ import type { Log } from '../../ports/log.ts'
 import type { EventPlan } from '../commit/index.ts'
 import { lineOf } from '../observe/index.ts'
 
-export function tellPlan(log: Pick<Log, 'control'>, { event, disabled, letter }: EventPlan): void {
+export function logPlan(log: Pick<Log, 'control'>, { event, disabled, letter }: EventPlan): void {
   for (const { work, route } of disabled) {
     const message = 'the route is disabled; replay the event once it is active'
     log.control(

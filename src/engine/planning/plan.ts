@@ -13,16 +13,16 @@ import type { NewDeadLetter } from '../../core/failures/dead-letter/index.ts'
 import type { EventId, Ids, Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
 import { DAY, type Instant } from '../../core/foundation/time/index.ts'
-import { EMPTY_NOTE, letterOf, type NewWork, type WorkRow } from '../../core/queue/work/index.ts'
+import { deadLetterOf, EMPTY_NOTE, type NewWork, type WorkRow } from '../../core/queue/work/index.ts'
 import { chooseRoutes, itemScope, type Route, routeScope, type Vars } from '../../core/routing/index.ts'
 import { isTestEvent } from '../../core/webhooks/subscription/index.ts'
 import type { Code } from '../../ports/code.ts'
 import type { Write } from '../../ports/store.ts'
-import type { Beginning, Birth, Draft, EventPlan, PlanEvent } from '../commit/index.ts'
+import type { Beginning, Draft, EventPlan, PlanEvent, PlannedJob } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import type { Pool } from '../leases/index.ts'
 import { hidingScope, isHiding } from '../secrets/index.ts'
-import { failAtTheDoor } from '../settlement/index.ts'
+import { failOnIngest } from '../settlement/index.ts'
 import { newIntake, type Refusal, receiverOf, refuse, refusedWork } from './intake-job.ts'
 
 const NO_COUNTERS = { attempts: 0, waits: 0, losses: 0 }
@@ -31,9 +31,9 @@ export interface PlanDeps {
   readonly registry: Registry
   readonly pool: Pool
   /** Whether a job of the route may run at once: no failure or refusal has paused the route or the host it calls. */
-  bears(tenant: TenantId, route: Route): boolean
+  mayLeaseOnInsert(tenant: TenantId, route: Route): boolean
   /** A job of the route is about to be leased on insert. */
-  born(tenant: TenantId, route: Route): void
+  noteLeased(tenant: TenantId, route: Route): void
   readonly code: Pick<Code, 'has'>
   /** Whether this node runs jobs of the consumer at all. */
   runs(consumer: string): boolean
@@ -53,7 +53,7 @@ export function planEvent(
   dedupForMs: number,
   begins?: MayBegin,
 ): EventPlan {
-  if (deps.registry.isBeyondUs(draft.tenant) && !isTestEvent(draft))
+  if (deps.registry.needsNewerVersion(draft.tenant) && !isTestEvent(draft))
     return planLater(deps.ids, draft, payload, header, dedupForMs)
   const found = findRoutes(deps, draft, payload, header)
   if (!found.ok) return planRefused(deps, { draft, stored: null, payload, header, dedupForMs }, found)
@@ -74,7 +74,7 @@ function planLater(
     { w: 'event.append', event, dedupForMs },
     { w: 'work.add', work: newIntake(ids, event, ''), lease: null, delayMs: 0 },
   ]
-  const none = { births: [], owner: null, letter: null, disabled: [] }
+  const none = { leasedOnInsert: [], owner: null, letter: null, disabled: [] }
   return { event, stored: null, payload, header, writes, adds: 1, ...none }
 }
 
@@ -120,7 +120,7 @@ export function planRefused(
   const event: NewEvent = { ...draft, matched: 1 }
   const name = receiverOf(event)
   const source = name === null ? null : deps.registry.source(event.tenant, name)
-  const refused = failedAtDoor(deps, event, source?.hash ?? '', refusal)
+  const refused = failedOnIngest(deps, event, source?.hash ?? '', refusal)
   const append: readonly Write[] = stored === null ? [{ w: 'event.append', event, dedupForMs }] : []
   const { letter, beside } = refused
   const writes = [...append, ...refused.writes]
@@ -131,7 +131,7 @@ export function planRefused(
     header,
     writes,
     adds: 0,
-    births: [],
+    leasedOnInsert: [],
     owner: null,
     letter,
     disabled: [],
@@ -143,7 +143,7 @@ export function planRefused(
  * The job of the event is dead at once: with its dead letter, its failure, and the event that announces it.
  * `beside`: plans to settle.
  */
-export function failedAtDoor(
+export function failedOnIngest(
   deps: PlanDeps,
   event: NewEvent,
   definition: string,
@@ -155,7 +155,7 @@ export function failedAtDoor(
 } {
   const { work, letter, writes } = refusedWork(deps.ids, event, definition, refusal)
   const plan: PlanEvent = (...args) => planEvent(deps, ...args)
-  const failed = failAtTheDoor({ ids: deps.ids, plan }, event.tenant, work, event, letter)
+  const failed = failOnIngest({ ids: deps.ids, plan }, event.tenant, work, event, letter)
   return { writes: [...writes, ...failed.writes], letter, beside: failed.plans }
 }
 
@@ -169,8 +169,8 @@ export function planWork(
 ): EventPlan {
   const { event, stored, payload, header, dedupForMs } = about
   const writes: Write[] = stored === null ? [{ w: 'event.append', event, dedupForMs }] : []
-  const births: Birth[] = []
-  const disabled: Birth[] = []
+  const leasedOnInsert: PlannedJob[] = []
+  const disabled: PlannedJob[] = []
   const owner = routes.length === 0 ? null : deps.owner()
   let begins: Beginning[] | null = null
   let adds = 0
@@ -196,13 +196,13 @@ export function planWork(
       ? [newWork(deps.ids, route, event, replayOf)]
       : newItems(deps.ids, route, event, routeScope(event, payload, header, deps.vars), replayOf)
     for (const work of made) {
-      const born = isBorn(deps, event, route, work, owner)
-      writes.push({ w: 'work.add', work, lease: born ? owner : null, delayMs: delayOf(route, work) })
-      if (born) births.push({ work, route })
+      const isLeased = isLeasedOnInsert(deps, event, route, work, owner)
+      writes.push({ w: 'work.add', work, lease: isLeased ? owner : null, delayMs: delayOf(route, work) })
+      if (isLeased) leasedOnInsert.push({ work, route })
       adds += 1
     }
   }
-  const plan = { event, stored, payload, header, writes, adds, births, owner, letter: null, disabled }
+  const plan = { event, stored, payload, header, writes, adds, leasedOnInsert, owner, letter: null, disabled }
   return begins === null ? plan : { ...plan, begins }
 }
 
@@ -231,7 +231,7 @@ export function planAlone(
 }
 
 /** Takes a slot for the job if this node can run it at once. */
-function isBorn(
+function isLeasedOnInsert(
   deps: PlanDeps,
   { tenant }: NewEvent,
   route: Route,
@@ -242,22 +242,22 @@ function isBorn(
   const isHere = codeHash === null || deps.code.has(codeHash)
   const isOurs = isHere && deps.runs(route.consumer)
   const canRun = owner !== null && isOurs && route.status === 'active' && route.isImmediate
-  const isBorn = canRun && deps.bears(tenant, route) && deps.pool.take(id, tenant)
-  if (isBorn && route.of !== undefined) deps.born(tenant, route)
-  return isBorn
+  const isLeasedOnInsert = canRun && deps.mayLeaseOnInsert(tenant, route) && deps.pool.take(id, tenant)
+  if (isLeasedOnInsert && route.of !== undefined) deps.noteLeased(tenant, route)
+  return isLeasedOnInsert
 }
 
 /** Triggers that start no instance in the commit become jobs like all others. */
 export function planItems(deps: PlanDeps, plan: EventPlan, items: readonly Beginning[]): EventPlan {
   const { begins: _begins, ...left } = plan
   const writes = [...plan.writes]
-  const births = [...plan.births]
+  const leasedOnInsert = [...plan.leasedOnInsert]
   for (const { work, route } of items) {
-    const born = isBorn(deps, plan.event, route, work, plan.owner)
-    writes.push({ w: 'work.add', work, lease: born ? plan.owner : null, delayMs: 0 })
-    if (born) births.push({ work, route })
+    const isLeased = isLeasedOnInsert(deps, plan.event, route, work, plan.owner)
+    writes.push({ w: 'work.add', work, lease: isLeased ? plan.owner : null, delayMs: 0 })
+    if (isLeased) leasedOnInsert.push({ work, route })
   }
-  return { ...left, writes, births, adds: plan.adds + items.length }
+  return { ...left, writes, leasedOnInsert, adds: plan.adds + items.length }
 }
 
 /** Whether the one route selects the event, as at ingest. The caller has checked that its patterns match. */
@@ -356,7 +356,7 @@ export function inLane(route: Route, scope: Scope, work: NewWork): NewWork {
 
 /** A debounced job waits for others first, unless an operator requested it as the replay of a dead letter. */
 export function delayOf({ lane }: Route, work: NewWork): number {
-  const isGathered = work.lane !== undefined && letterOf(work) === null
+  const isGathered = work.lane !== undefined && deadLetterOf(work) === null
   return isGathered && lane?.debounce != null ? lane.debounce.windowMs : 0
 }
 
@@ -384,7 +384,7 @@ export function newWork(
 // The next two list every field: they run for every event, and object spread is several times more expensive.
 
 /** The row of a job leased on insert, as the store has written it. */
-export function bornRow(plan: EventPlan, work: NewWork, owner: Incarnation, at: Instant): WorkRow {
+export function leasedRow(plan: EventPlan, work: NewWork, owner: Incarnation, at: Instant): WorkRow {
   return {
     id: work.id,
     tenant: plan.event.tenant,

@@ -6,7 +6,7 @@ import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
 import { roleOfConsumer } from '../../core/queue/node-role/index.ts'
 import type { EngineDeps } from '../config.ts'
 import type { Registry } from '../definitions/index.ts'
-import type { Pace } from '../flow-control/index.ts'
+import type { FlowControl } from '../flow-control/index.ts'
 
 export type BacklogRole = ReturnType<typeof roleOfConsumer>
 /** Milliseconds. */
@@ -24,24 +24,24 @@ interface Ready {
 export function makeBacklog(
   deps: Pick<EngineDeps, 'store' | 'code'> & {
     readonly registry: Registry
-    readonly pace: Pick<Pace, 'offer'>
+    readonly flowControl: Pick<FlowControl, 'offer'>
     owner(): Incarnation | null
     /** Whether this node runs jobs of the consumer at all. */
     runs(consumer: string): boolean
   },
 ): () => Promise<BacklogAges | null> {
-  const { store, code, registry, pace } = deps
+  const { store, code, registry, flowControl } = deps
 
   const isUsable = ({ tenant, consumer }: Ready) =>
     !registry.isHeld(tenant, consumer) &&
-    !registry.isBeyondUs(tenant) &&
+    !registry.needsNewerVersion(tenant) &&
     !registry.isUnusable(tenant, consumer)
 
   const findTakeable = async (): Promise<readonly Ready[]> => {
     const takeable: Ready[] = []
     const limited = new Map<TenantId, Map<string, number>>()
     for (const one of (await store.system('health').readyConsumers()).filter(isUsable)) {
-      const offer = pace.offer(one.tenant, one.consumer)
+      const offer = flowControl.offer(one.tenant, one.consumer)
       if (offer.is === 'closed') continue
       // Only a node that runs these jobs can tell whether a shared rate limit has room, and it takes them at once. For
       // other nodes the consumer counts as closed.

@@ -72,7 +72,7 @@ function makeLoop() {
         knows: () => true,
         isHeld: () => false,
         isUnusable: () => false,
-        isBeyondUs: () => false,
+        needsNewerVersion: () => false,
         route: () => null,
         tenantCount: () => 1,
       },
@@ -84,7 +84,7 @@ function makeLoop() {
         takeAnyway: () => {},
         start: () => {},
       },
-      pace: {
+      flowControl: {
         offer: () => (inFlight < 64 ? { is: 'open', max: 64 - inFlight } : { is: 'closed', untilAt: null }),
         claimed: () => {
           inFlight += 1
@@ -92,7 +92,7 @@ function makeLoop() {
         took: () => {},
       },
       time: { now: () => 1, heard: () => {} },
-      strays: { collect: async () => [], suspect: () => {} },
+      lostClaims: { collect: async () => [], suspect: () => {} },
       runs: () => true,
       leaveWork: () => {},
       owner: () => 1,

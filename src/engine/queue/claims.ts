@@ -13,9 +13,9 @@ import { type ClaimResult, StoreError } from '../../ports/store.ts'
 import type { StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import { type Registry, subscriptionOf } from '../definitions/index.ts'
-import { nameOf, type Pace } from '../flow-control/index.ts'
+import { type FlowControl, nameOf } from '../flow-control/index.ts'
 import { type Item, makeItem, type Pool } from '../leases/index.ts'
-import type { Strays } from './lost-claims.ts'
+import type { LostClaims } from './lost-claims.ts'
 
 export interface Claims {
   start(): void
@@ -47,7 +47,7 @@ const MANY = 64
 const BRIEF_MS = 250
 /** Endpoints that one brief look covers, in rotation: asking for an endpoint that gets nothing costs as much as a job. */
 const BRIEF_MAX = 32
-const TURNS_MAX = 1_000_000_000
+const ROUNDS_MAX = 1_000_000_000
 
 interface Consumer {
   readonly tenant: TenantId
@@ -66,9 +66,9 @@ export function makeClaims(
   deps: Pick<EngineDeps, 'store' | 'clock' | 'code' | 'log'> & {
     readonly registry: Registry
     readonly pool: Pool
-    readonly pace: Pace
+    readonly flowControl: FlowControl
     readonly time: StoreTime
-    readonly strays: Strays
+    readonly lostClaims: LostClaims
     owner(): Incarnation | null
     /** Whether this node runs jobs of the consumer at all. */
     runs(consumer: string): boolean
@@ -79,12 +79,12 @@ export function makeClaims(
   },
   config: Pick<EngineConfig, 'pollMs' | 'concurrency'>,
 ): Claims {
-  const { store, clock, code, log, registry, pool, pace, time, strays } = deps
+  const { store, clock, code, log, registry, pool, flowControl, time, lostClaims } = deps
   let started = false
   let stopped = false
   let active: Promise<void> | null = null
   let again = false
-  let turn = 0
+  let claimRound = 0
   let cancel: () => void = () => {}
   let wakeAt = Number.POSITIVE_INFINITY
   let left: Left = 'nothing'
@@ -99,7 +99,7 @@ export function makeClaims(
   /** How many consumers were asked since some were first left out. */
   let round = 0
   /** Counts brief looks at endpoints, and the endpoints covered since one filled the slots. */
-  let briefTurn = 0
+  let briefRound = 0
   /** Where the next look at a tenant's endpoints begins. */
   const briefAt = new Map<TenantId, number>()
   let briefCount = 0
@@ -139,7 +139,7 @@ export function makeClaims(
 
   /** Consumers that need a newer version wait for a node that runs it. */
   const isOurs = ({ tenant, consumer }: Consumer) =>
-    deps.runs(consumer) && !registry.isBeyondUs(tenant) && !registry.isUnusable(tenant, consumer)
+    deps.runs(consumer) && !registry.needsNewerVersion(tenant) && !registry.isUnusable(tenant, consumer)
 
   const findReady = async () => (await store.system('recovery').readyConsumers()).filter(isOurs)
 
@@ -183,14 +183,14 @@ export function makeClaims(
     const each = Math.floor(BRIEF_MAX / Math.max(1, count))
     const some: Consumer[] = []
     for (let n = 0; n < count; n += 1) {
-      const tenant = tenants[(briefTurn * count + n) % tenants.length] as TenantId
+      const tenant = tenants[(briefRound * count + n) % tenants.length] as TenantId
       const list = endpoints.get(tenant) ?? []
       const first = briefAt.get(tenant) ?? 0
       briefAt.set(tenant, (first + each) % list.length)
       for (let at = 0; at < Math.min(each, list.length); at += 1)
         some.push(list[(first + at) % list.length] as Consumer)
     }
-    briefTurn = (briefTurn + 1) % TURNS_MAX
+    briefRound = (briefRound + 1) % ROUNDS_MAX
     const isAll = some.length + others.length >= busy.length
     briefCount = isAll ? Number.POSITIVE_INFINITY : briefCount + some.length
     return [...others, ...some].filter(
@@ -251,11 +251,11 @@ export function makeClaims(
       if (registry.isHeld(one.tenant, one.consumer)) continue
       const found = asking.length === 1 || !isDue(all) ? all : await look([one])
       if (!isDue(found)) {
-        pace.skip(one.tenant, one.consumer)
+        flowControl.skip(one.tenant, one.consumer)
         if (found.nextDueAt !== null) next(found.nextDueAt)
-      } else if (await pace.begin(one.tenant, one.consumer, owner)) begun.push(one)
+      } else if (await flowControl.begin(one.tenant, one.consumer, owner)) begun.push(one)
       else {
-        const offer = pace.offer(one.tenant, one.consumer)
+        const offer = flowControl.offer(one.tenant, one.consumer)
         if (offer.is === 'closed' && offer.untilAt !== null) next(offer.untilAt)
       }
     }
@@ -287,7 +287,7 @@ export function makeClaims(
     const consumers = isBrief ? await findSome() : await findConsumers()
     const part = isBrief ? Math.ceil((2 * free) / Math.max(1, Math.min(BRIEF_MAX, consumers.length))) : free
     for (const one of consumers) {
-      const offer = pace.offer(one.tenant, one.consumer)
+      const offer = flowControl.offer(one.tenant, one.consumer)
       const isPart = isBrief && subscriptionOf(one.consumer) !== null
       if (offer.is === 'open')
         candidates.push(candidateOf(one, isPart ? Math.min(part, offer.max) : offer.max, offer.limit))
@@ -295,7 +295,7 @@ export function makeClaims(
       else if (offer.untilAt !== null) next(offer.untilAt)
     }
     for (const one of await begin(owner, asking, next)) {
-      const offer = pace.offer(one.tenant, one.consumer)
+      const offer = flowControl.offer(one.tenant, one.consumer)
       if (offer.is === 'open') candidates.push(candidateOf(one, offer.max, offer.limit))
     }
     // A consumer may have been paused meanwhile, or replaced by a definition that this version cannot use.
@@ -310,18 +310,18 @@ export function makeClaims(
     if (owner === null || free <= 0) return config.pollMs
     let claiming: readonly Consumer[] = []
     try {
-      for (const item of await strays.collect(owner)) {
+      for (const item of await lostClaims.collect(owner)) {
         if (!isIsolated(item.work) || pool.canRunIsolated()) {
-          pace.took(item.work.tenant, item.work.consumer, 1, false)
+          flowControl.took(item.work.tenant, item.work.consumer, 1, false)
           launch(item)
-        } else strays.suspect()
+        } else lostClaims.suspect()
       }
       let nextAt = Number.POSITIVE_INFINITY
       const isBrief = left === 'no-slot' && isMany() && briefCount <= busy.length
       const candidates = await findCandidates(owner, free, isBrief, (at) => {
         nextAt = Math.min(nextAt, at)
       })
-      turn = (turn + 1) % Number.MAX_SAFE_INTEGER
+      claimRound = (claimRound + 1) % Number.MAX_SAFE_INTEGER
       const tenants = new Set(candidates.map(({ tenant }) => tenant))
       const crowd = {
         concurrency: config.concurrency,
@@ -329,7 +329,7 @@ export function makeClaims(
         running: pool.tenants(),
         hungry: hungryTenants,
       }
-      const slots = shareSlots(candidates, crowd, free, turn)
+      const slots = shareSlots(candidates, crowd, free, claimRound)
       const asked = new Set(slots.map(({ tenant }) => tenant))
       sated = new Set([...tenants].filter((tenant) => !asked.has(tenant)))
       claiming = slots
@@ -352,7 +352,7 @@ export function makeClaims(
       )
       for (const { tenant, consumer, room } of slots) {
         const count = counts.get(nameOf(tenant, consumer)) ?? 0
-        pace.took(tenant, consumer, count, !isFull && count < room && pool.canRunIsolated())
+        flowControl.took(tenant, consumer, count, !isFull && count < room && pool.canRunIsolated())
       }
       const due = isBrief || (result.nextDueAt !== null && result.nextDueAt <= result.now)
       hungry = new Set(due ? full.map(({ tenant, consumer }) => nameOf(tenant, consumer)) : [])
@@ -370,8 +370,8 @@ export function makeClaims(
       return Math.min(sleepFor(result), Math.max(0, nextAt - time.now()))
     } catch (error) {
       if (error instanceof StoreError && error.applied === 'indeterminate') {
-        strays.suspect()
-        for (const { tenant, consumer } of claiming) pace.tookUnknown(tenant, consumer)
+        lostClaims.suspect()
+        for (const { tenant, consumer } of claiming) flowControl.tookUnknown(tenant, consumer)
       }
       log.warn('claims.failed', { error: messageOf(error) })
       return config.pollMs
@@ -381,7 +381,7 @@ export function makeClaims(
   const launch = (item: Item) => {
     // Jobs leased on insert may have taken the slots meanwhile. Claimed jobs run anyway, and the next claim waits.
     pool.takeAnyway()
-    pace.claimed(item)
+    flowControl.claimed(item)
     pool.start(item)
   }
 
@@ -416,7 +416,7 @@ export function makeClaims(
       schedule(0)
     },
     freed(item) {
-      const isMore = item !== null && pace.finished(item)
+      const isMore = item !== null && flowControl.finished(item)
       const isSated = item !== null && sated.has(item.work.tenant)
       const wasIsolated = left === 'runs-isolated' && item !== null && isIsolated(item.work)
       if (wasIsolated || isMore || isSated) schedule(0)

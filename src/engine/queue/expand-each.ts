@@ -7,31 +7,31 @@ import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Log } from '../../ports/log.ts'
 import type { Write } from '../../ports/store.ts'
-import { type BuryRoute, countersOf } from '../effects/index.ts'
+import { countersOf, type DeadLetterRouteJob } from '../effects/index.ts'
 import type { Item } from '../leases/index.ts'
 import { lineOf } from '../observe/index.ts'
 import { delayOf, newItems } from '../planning/index.ts'
 import { type Settler, skipped } from '../settlement/index.ts'
 
-export interface Spread {
+export interface ExpandEach {
   /** `scope`: of the event. Throws ExpressionError if there is no list. */
   run(item: Item, route: Route, scope: Scope): Promise<void>
 }
 
-export function makeSpread(deps: {
+export function makeExpandEach(deps: {
   readonly ids: Ids
   readonly settler: Settler
   readonly log: Pick<Log, 'control'>
-  readonly bury: BuryRoute
+  readonly deadLetterJob: DeadLetterRouteJob
   wake(): void
-}): Spread {
+}): ExpandEach {
   return {
     async run(item, route, scope) {
       const { each } = route
       const count = each?.count(scope) ?? 0
       if (each !== null && count > each.max) {
         const error = `the list of \`each\` has ${count} elements; the route takes ${each.max} at most`
-        return deps.bury(item, route, null, 'validation', 'too_many_elements', error)
+        return deps.deadLetterJob(item, route, null, 'validation', 'too_many_elements', error)
       }
       const made = count === 0 ? [] : newItems(deps.ids, route, item.event, scope, null)
       const writes = made.map(

@@ -3,10 +3,10 @@
 
 export { type BacklogAges, makeBacklog } from './backlog.ts'
 export { type Claims, makeClaims } from './claims.ts'
-export { makeSpread } from './expand-each.ts'
+export { makeExpandEach } from './expand-each.ts'
 export { type LaneActions, makeLaneActions } from './lane-actions.ts'
-export { makeTurns } from './lane-debounce.ts'
-export { makeStrays } from './lost-claims.ts'
+export { makeDebouncer } from './lane-debounce.ts'
+export { makeLostClaims } from './lost-claims.ts'
 export { makeActions } from './run-action.ts'
 export { makeRunner } from './run-job.ts'
 export { makeNodeWakes } from './wake-signals.ts'

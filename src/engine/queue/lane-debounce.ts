@@ -7,7 +7,7 @@
 import type { Scope } from '../../core/expression/index.ts'
 import type { WorkId } from '../../core/foundation/ids/index.ts'
 import { gathers } from '../../core/queue/lane/index.ts'
-import { EMPTY_NOTE, letterOf, type WorkRow } from '../../core/queue/work/index.ts'
+import { deadLetterOf, EMPTY_NOTE, type WorkRow } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { Commits, StoreTime } from '../commit/index.ts'
@@ -24,7 +24,7 @@ import {
   skipped,
 } from '../settlement/index.ts'
 
-export interface Turns {
+export interface Debouncer {
   /** False: the job was put back or settled. `scope` is the job's own. Throws ExpressionError if the job has no lane key. */
   take(item: Item, route: Route, scope: Scope): Promise<boolean>
 }
@@ -34,7 +34,7 @@ const MEMBERS_MAX = 250
 /** Each round settles some jobs, or is refused because one of them changed meanwhile. */
 const ROUNDS_MAX = 40
 
-export function makeTurns(
+export function makeDebouncer(
   deps: Pick<EngineDeps, 'store' | 'log'> & {
     readonly settler: Settler
     readonly commits: Pick<Commits, 'firmly'>
@@ -42,10 +42,10 @@ export function makeTurns(
     readonly time: StoreTime
     wake(): void
   },
-): Turns {
+): Debouncer {
   const { store, log, settler, commits, decisions, time } = deps
 
-  const take: Turns['take'] = async (item, route, scope) => {
+  const take: Debouncer['take'] = async (item, route, scope) => {
     const { lane } = route
     if (lane === null) return true
     const { work } = item
@@ -57,7 +57,7 @@ export function makeTurns(
     const reads = store.forTenant(work.tenant)
     // A job that crashed during its call is not skipped: a call that may be under way is settled first.
     if (work.epoch > 1 && (await reads.ledgerOfWork(work.id)).length > 0) return true
-    if (lane.debounce !== null && gathers(work) && letterOf(work) === null) {
+    if (lane.debounce !== null && gathers(work) && deadLetterOf(work) === null) {
       if (!(await gather(item, route, work.lane, lane.debounce))) return false
     }
     if (!lane.skipsStale || lane.version === null || work.generation > 1 || work.attempts > 0) return true
@@ -142,7 +142,7 @@ export function makeTurns(
 
 /** The jobs that may be skipped: the replay of a dead letter was requested, so it always runs itself. */
 function untilReplay(rows: readonly WorkRow[]): readonly WorkRow[] {
-  const at = rows.findIndex((row) => letterOf(row) !== null)
+  const at = rows.findIndex((row) => deadLetterOf(row) !== null)
   return at === -1 ? rows : rows.slice(0, at)
 }
 

@@ -149,7 +149,7 @@ describe('an ordered route', () => {
   })
 })
 
-const letterOfWork = async (world: World, work: WorkRow) => {
+const deadLetterOfWork = async (world: World, work: WorkRow) => {
   const letters = await world.reads.deadLetters({ cursor: null, limit: 10, eventId: work.eventId })
   const [letter] = letters.items
   if (letter === undefined) throw new Error('no letter')
@@ -168,7 +168,7 @@ describe('a blocked lane', () => {
 
   test('[LN6] goes on when the dead letter is discarded', async () => {
     const { world, node, holder } = await held()
-    const letter = await letterOfWork(world, holder)
+    const letter = await deadLetterOfWork(world, holder)
     const discarding = node.engine.discard(DEFAULT_TENANT, letter.id, by)
     await world.pass(1_000)
     await discarding
@@ -194,7 +194,7 @@ describe('a blocked lane', () => {
 
   test('[LN7] a replay of the blocking job takes its position, ahead of those that wait', async () => {
     const { world, node, holder, ids } = await held()
-    const letter = await letterOfWork(world, holder)
+    const letter = await deadLetterOfWork(world, holder)
     const replaying = node.engine.replay(DEFAULT_TENANT, letter.id, { ...by, force: false })
     await world.pass(2_000)
     await replaying
@@ -207,7 +207,7 @@ describe('a blocked lane', () => {
 
   test('[LN7] an edited replay for another lane releases the old lane', async () => {
     const { world, node, holder, ids } = await held()
-    const letter = await letterOfWork(world, holder)
+    const letter = await deadLetterOfWork(world, holder)
     const editing = node.engine.edit(DEFAULT_TENANT, letter.id, { ...by, data: paid('o9') })
     await world.pass()
     await editing
@@ -225,7 +225,7 @@ describe('a blocked lane', () => {
     const ids = []
     for (const event of events) ids.push(await accept(world, node, event))
     await world.pass(1_000)
-    const letter = await letterOfWork(world, await workOf(world, ids[0] as never))
+    const letter = await deadLetterOfWork(world, await workOf(world, ids[0] as never))
     const replaying = node.engine.replay(DEFAULT_TENANT, letter.id, { ...by, force: false })
     await world.pass(1_000)
     await replaying
@@ -351,7 +351,7 @@ describe('debounce', () => {
     )
     const id = await accept(world, node, paid('o1'))
     await world.pass(61_000)
-    const letter = await letterOfWork(world, await workOf(world, id))
+    const letter = await deadLetterOfWork(world, await workOf(world, id))
     await accept(world, node, paid('o1'))
     const replaying = node.engine.replay(DEFAULT_TENANT, letter.id, { reason: 'x', force: false })
     await world.pass()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
-import { makeStrays } from './lost-claims.ts'
+import { makeLostClaims } from './lost-claims.ts'
 
 const OWNER = 1 as Incarnation
 const row = { id: 'wrk_1', owner: OWNER, eventId: 'evt_1', epoch: 1 }
@@ -10,7 +10,7 @@ function makeWorld() {
   let now = 0
   let isGiven = false
   let looks = 0
-  const strays = makeStrays({
+  const lostClaims = makeLostClaims({
     store: {
       forTenant: () => ({
         workList: async () => {
@@ -26,7 +26,7 @@ function makeWorld() {
     tenants: async () => ['main' as TenantId],
   } as never)
   return {
-    strays,
+    lostClaims,
     looks: () => looks,
     give: () => {
       isGiven = true
@@ -38,26 +38,26 @@ function makeWorld() {
 }
 
 test('does not look before a response was lost', async () => {
-  const { strays, looks } = makeWorld()
-  expect(await strays.collect(OWNER)).toEqual([])
+  const { lostClaims, looks } = makeWorld()
+  expect(await lostClaims.collect(OWNER)).toEqual([])
   expect(looks()).toBe(0)
 })
 
 test('[N12] a job that the server leased after the first look is found by a later one', async () => {
-  const { strays, give, pass } = makeWorld()
-  strays.suspect()
-  expect(await strays.collect(OWNER)).toEqual([])
+  const { lostClaims, give, pass } = makeWorld()
+  lostClaims.suspect()
+  expect(await lostClaims.collect(OWNER)).toEqual([])
   give()
-  expect(await strays.collect(OWNER)).toEqual([])
+  expect(await lostClaims.collect(OWNER)).toEqual([])
   pass(2_000)
-  expect(await strays.collect(OWNER)).toHaveLength(1)
+  expect(await lostClaims.collect(OWNER)).toHaveLength(1)
 })
 
 test('stops looking after the last check', async () => {
-  const { strays, looks, pass } = makeWorld()
-  strays.suspect()
+  const { lostClaims, looks, pass } = makeWorld()
+  lostClaims.suspect()
   for (let second = 0; second < 600; second += 1) {
-    await strays.collect(OWNER)
+    await lostClaims.collect(OWNER)
     pass(1_000)
   }
   expect(looks()).toBe(4)

@@ -9,7 +9,7 @@ import type { WorkRow } from '../../core/queue/work/index.ts'
 import type { EngineDeps } from '../config.ts'
 import { type Item, makeItem, type Pool } from '../leases/index.ts'
 
-export interface Strays {
+export interface LostClaims {
   /** A response was lost that may have leased jobs to this node. */
   suspect(): void
   /** Returns the lost claims, if there was reason to look. */
@@ -20,12 +20,12 @@ const PAGE = 200
 /** After the first look; the last one comes later than any statement that a server may still execute. */
 const AGAIN_MS = [2_000, 10_000, 60_000]
 
-export function makeStrays(
+export function makeLostClaims(
   deps: Pick<EngineDeps, 'store' | 'clock' | 'log'> & {
     readonly pool: Pool
     tenants(): Promise<readonly TenantId[]>
   },
-): Strays {
+): LostClaims {
   const { store, clock, log, pool } = deps
   /** When to look, by the monotonic clock. */
   let looks: readonly number[] = []

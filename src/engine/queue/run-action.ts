@@ -11,8 +11,8 @@ import type { Connections } from '../connections/index.ts'
 import type {
   Agents,
   Batches,
-  BuryRoute,
   Call,
+  DeadLetterRouteJob,
   Effects,
   InternalActions,
   InternalCall,
@@ -41,9 +41,9 @@ export function makeActions(deps: {
   readonly connections: Pick<Connections, 'calls' | 'operations'>
   readonly start: RunStart
   readonly timetables: Pick<Timetables, 'schedule' | 'unschedule'>
-  readonly bury: BuryRoute
+  readonly deadLetterJob: DeadLetterRouteJob
 }): Actions {
-  const { time, effects, internal, batches, upserts, bury } = deps
+  const { time, effects, internal, batches, upserts, deadLetterJob } = deps
   const { calls, operations } = deps.connections
 
   const callOut = (plain: Call): Promise<void> => {
@@ -68,8 +68,8 @@ export function makeActions(deps: {
     const { item, route, key } = call
     const end = findEnd(item)
     if (end === null) return false
-    if (isFunction && (await internal.parkDoubt(call, end.error))) return true
-    await bury(item, route, key, end.class, end.reason, end.error)
+    if (isFunction && (await internal.parkUnknown(call, end.error))) return true
+    await deadLetterJob(item, route, key, end.class, end.reason, end.error)
     return true
   }
 

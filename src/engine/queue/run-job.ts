@@ -4,7 +4,7 @@ import { keyOfGeneration, type LedgerEntry } from '../../core/effects/ledger/ind
 import { describeError as describe, ExpressionError, type Scope } from '../../core/expression/index.ts'
 import { messageOf } from '../../core/foundation/errors/index.ts'
 import { JsonError } from '../../core/foundation/json/index.ts'
-import { EMPTY_NOTE, isUntried, isWorkKind, letterOf, type WorkRow } from '../../core/queue/work/index.ts'
+import { deadLetterOf, EMPTY_NOTE, isUntried, isWorkKind, type WorkRow } from '../../core/queue/work/index.ts'
 import { itemScope, type Route, routeScope, type Vars } from '../../core/routing/index.ts'
 import { CodeRefusedError } from '../../ports/code.ts'
 import { StoreError } from '../../ports/store.ts'
@@ -13,27 +13,39 @@ import type { EngineDeps } from '../config.ts'
 import type { Rotations } from '../connections/index.ts'
 import { byAge, findEarlierKey } from '../dead-letters/index.ts'
 import type { Registry } from '../definitions/index.ts'
-import { type BuryRoute, countersOf, type InternalCall, type InternalFailure } from '../effects/index.ts'
+import {
+  countersOf,
+  type DeadLetterRouteJob,
+  type InternalCall,
+  type InternalFailure,
+} from '../effects/index.ts'
 import type { IntakeItems } from '../ingest/index.ts'
 import type { Item } from '../leases/index.ts'
 import { lineOf } from '../observe/index.ts'
 import { isVaultTrouble, scrubOf } from '../secrets/index.ts'
-import { again, type Bury, type Decisions, dead, decideNext, type Settler } from '../settlement/index.ts'
+import {
+  again,
+  type DeadLetterJob,
+  type Decisions,
+  dead,
+  decideNext,
+  type Settler,
+} from '../settlement/index.ts'
 import type { DeliveryRunner } from '../webhooks/index.ts'
 import type { WorkflowItems } from '../workflows/index.ts'
-import type { Spread } from './expand-each.ts'
-import type { Turns } from './lane-debounce.ts'
+import type { ExpandEach } from './expand-each.ts'
+import type { Debouncer } from './lane-debounce.ts'
 import type { Actions } from './run-action.ts'
 
 export interface Runner {
   run(item: Item): Promise<void>
   fail(call: InternalCall, failure: InternalFailure): Promise<void>
   hold(call: InternalCall, entry: LedgerEntry): Promise<void>
-  readonly buryRoute: BuryRoute
+  readonly deadLetterRouteJob: DeadLetterRouteJob
   /** Before a job runs: starts its time limit and loads the dead letter that it replays. */
   begin(item: Item, route: Route): Promise<Item>
   /** For an intake job. */
-  readonly bury: Bury
+  readonly deadLetterJob: DeadLetterJob
 }
 
 const INTERRUPTED_FIRST_MS = 1_000
@@ -55,8 +67,8 @@ export function makeRunner(
     workflowItems(): WorkflowItems
     deliveries(): DeliveryRunner
     rotations(): Rotations
-    turns(): Turns
-    spread(): Spread
+    debouncer(): Debouncer
+    expandEach(): ExpandEach
   },
 ): Runner {
   const { time, log, registry, settler } = deps
@@ -73,7 +85,7 @@ export function makeRunner(
       const route = item.route ?? (await registry.pinned(item.work.tenant, item.work.definition))
       if (route === null) {
         const error = 'the definition that it began with is not in the store'
-        return await bury(item, null, null, 'config', 'definition_missing', error)
+        return await deadLetterJob(item, null, null, 'config', 'definition_missing', error)
       }
       await runRoute(item, route)
     } catch (error) {
@@ -84,7 +96,7 @@ export function makeRunner(
   const toldCode = new Set<string>()
 
   /** All its jobs wait for the same reason, so one log line is enough. */
-  const tellRefused = (
+  const logRefused = (
     { tenant, consumer }: Pick<WorkRow, 'tenant' | 'consumer'>,
     error: CodeRefusedError,
   ) => {
@@ -97,7 +109,7 @@ export function makeRunner(
   const toldKinds = new Set<string>()
 
   /** Another version created the job, and runs it. One log line is enough. */
-  const tellUnknown = ({
+  const logUnknown = ({
     kind,
     tenant,
     consumer,
@@ -114,8 +126,8 @@ export function makeRunner(
    */
   const putBack = async (item: Item, error: unknown): Promise<void> => {
     const fields = { work: item.work.id, error: scrubOf(item.event)(messageOf(error)) }
-    if (!isWorkKind(item.work.kind)) tellUnknown(item.work)
-    else if (error instanceof CodeRefusedError) tellRefused(item.work, error)
+    if (!isWorkKind(item.work.kind)) logUnknown(item.work)
+    else if (error instanceof CodeRefusedError) logRefused(item.work, error)
     else if (error instanceof StoreError || isVaultTrouble(error)) log.warn('work.interrupted', fields)
     else log.error('work.broken', fields)
     const { work } = item
@@ -137,7 +149,7 @@ export function makeRunner(
   /** A replay uses the key of its dead letter or its event, whatever the deployed formula says: it is the same effect. */
   const keyOfReplayed = async ({ work, letter }: Item, scope: Scope): Promise<string | null> => {
     if (work.replayOf === null) return null
-    if (letterOf(work) !== null) return letter?.key ?? null
+    if (deadLetterOf(work) !== null) return letter?.key ?? null
     const items = await deps.store.forTenant(work.tenant).workOfEvent(work.eventId)
     const isEarlier = (one: WorkRow) =>
       one.consumer === work.consumer && one.element === work.element && byAge(one, work) < 0
@@ -146,8 +158,8 @@ export function makeRunner(
   }
 
   /** The dead letter is read once: its key identifies the effect, and the end of the job ends the dead letter. */
-  const withLetter = async (item: Item): Promise<Item> => {
-    const id = letterOf(item.work)
+  const withDeadLetter = async (item: Item): Promise<Item> => {
+    const id = deadLetterOf(item.work)
     const letter = id === null ? null : await deps.store.forTenant(item.work.tenant).deadLetter(id)
     return letter === null ? item : { ...item, letter }
   }
@@ -161,14 +173,14 @@ export function makeRunner(
     return { ...item, work: { ...work, expiresAt: Math.max(work.expiresAt, now + route.expiresInMs) } }
   }
 
-  const beginWithLetter: Runner['begin'] = async (claimed, route) => {
+  const beginWithDeadLetter: Runner['begin'] = async (claimed, route) => {
     const begun = begin(claimed, route)
-    return begun.work.replayOf === null ? begun : withLetter(begun)
+    return begun.work.replayOf === null ? begun : withDeadLetter(begun)
   }
 
   const runRoute = async (claimed: Item, route: Route): Promise<void> => {
     const begun = begin(claimed, route)
-    const item = begun.work.replayOf === null ? begun : await withLetter(begun)
+    const item = begun.work.replayOf === null ? begun : await withDeadLetter(begun)
     let key: string | null = null
     try {
       if (item.work.kind === 'batch') {
@@ -179,24 +191,24 @@ export function makeRunner(
       const whole = routeScope(item.event, item.payload(), item.header(), deps.vars)
       if (!route.wants(whole)) throw new ExpressionError('type', 'the condition no longer holds', 'where')
       const { element } = item.work
-      if (route.each !== null && element === null) return await deps.spread().run(item, route, whole)
+      if (route.each !== null && element === null) return await deps.expandEach().run(item, route, whole)
       const scope = itemScope(route, whole, element)
-      if (route.lane !== null && !(await deps.turns().take(item, route, scope))) return
+      if (route.lane !== null && !(await deps.debouncer().take(item, route, scope))) return
       key = (await keyOfReplayed(item, scope)) ?? route.keyOf(scope, element)
       const inner = { ...scope, key: keyOfGeneration(key, item.work.generation) }
       await deps.actions().perform({ item, route, key, scope: inner })
     } catch (error) {
       if (error instanceof ExpressionError) {
-        return await bury(item, route, key, 'validation', 'rejected', describe(error))
+        return await deadLetterJob(item, route, key, 'validation', 'rejected', describe(error))
       }
       if (error instanceof JsonError) {
-        return await bury(item, route, key, 'poison', 'unparseable', error.message)
+        return await deadLetterJob(item, route, key, 'poison', 'unparseable', error.message)
       }
       throw error
     }
   }
 
-  const bury: BuryRoute = async (item, route, key, failureClass, reason, error) => {
+  const deadLetterJob: DeadLetterRouteJob = async (item, route, key, failureClass, reason, error) => {
     const settlement = await settler.settle(
       item,
       route,
@@ -281,7 +293,7 @@ export function makeRunner(
     })
     const delayMs = step.step === 'wait' ? step.delayMs : HELD_MS
     if (time.now() + delayMs >= item.work.expiresAt) {
-      return bury(item, route, key, 'transient', 'expired', 'another item held its key for too long')
+      return deadLetterJob(item, route, key, 'transient', 'expired', 'another item held its key for too long')
     }
     await settler.settle(
       item,
@@ -297,8 +309,9 @@ export function makeRunner(
     run,
     fail,
     hold,
-    buryRoute: bury,
-    begin: beginWithLetter,
-    bury: (item, failureClass, reason, error) => bury(item, null, null, failureClass, reason, error),
+    deadLetterRouteJob: deadLetterJob,
+    begin: beginWithDeadLetter,
+    deadLetterJob: (item, failureClass, reason, error) =>
+      deadLetterJob(item, null, null, failureClass, reason, error),
   }
 }

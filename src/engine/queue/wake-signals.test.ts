@@ -28,7 +28,7 @@ function makeWire() {
   const told: Wake[] = []
   let hear: (wake: Wake) => void = () => {}
   const wakes: Wakes = {
-    tell: (wake) => void told.push(wake),
+    send: (wake) => void told.push(wake),
     listen(listener) {
       hear = listener
       return () => {}
@@ -48,9 +48,9 @@ function makeCluster(world: World, fate: LocalHubOptions['fate'] = () => ({})) {
     const { wakes } = hub.connect(name)
     return {
       listen: wakes.listen,
-      tell(wake) {
+      send(wake) {
         told.push({ node: name, wake })
-        wakes.tell(wake)
+        wakes.send(wake)
       },
     }
   }
@@ -74,10 +74,10 @@ describe('jobs', () => {
   test('[WK10] a node that runs no jobs wakes those that do: nothing waits for the poll', async () => {
     const world = makeWorld(() => CREATED)
     const { node, told } = makeCluster(world)
-    const door = await node('door', { config: { roles: roles('ingest', 'api') } })
+    const ingestNode = await node('door', { config: { roles: roles('ingest', 'api') } })
     await node('worker', { config: { roles: roles('work') } })
     await world.pass(1_000)
-    await accept(world, door, pay('o1'))
+    await accept(world, ingestNode, pay('o1'))
     await world.pass(100)
     expect(world.calls.map((call) => call.node)).toEqual(['worker'])
     expect(kinds(told.filter((one) => one.node === 'door'))).toContain('work')
@@ -118,9 +118,9 @@ describe('jobs', () => {
   test('[WK11] a lost wake-up signal delays jobs until the next poll, and no longer', async () => {
     const world = makeWorld(() => CREATED)
     const { node } = makeCluster(world, ({ what }: Moment) => ({ isLost: what === 'wake' }))
-    const door = await node('door', { config: { roles: roles('ingest') } })
+    const ingestNode = await node('door', { config: { roles: roles('ingest') } })
     await node('worker', { config: { roles: roles('work'), pollMs: 1_000 } })
-    await accept(world, door, pay('o1'))
+    await accept(world, ingestNode, pay('o1'))
     await world.pass(1_000)
     expect(world.calls).toHaveLength(1)
   })
@@ -128,7 +128,7 @@ describe('jobs', () => {
   test('[WK12] a burst sends a few signals, and costs each other node a few claims', async () => {
     const world = makeWorld()
     const { node, told } = makeCluster(world)
-    const door = await node('door', { config: { roles: roles('ingest') } })
+    const ingestNode = await node('door', { config: { roles: roles('ingest') } })
     let claims = 0
     await node('worker', {
       config: { roles: roles('work') },
@@ -142,7 +142,7 @@ describe('jobs', () => {
     await world.pass(1_000)
     told.length = 0
     claims = 0
-    for (let index = 0; index < 200; index += 1) await accept(world, door, pay(`o${index}`))
+    for (let index = 0; index < 200; index += 1) await accept(world, ingestNode, pay(`o${index}`))
     await world.pass(100)
     expect(kinds(told).length).toBeLessThanOrEqual(6)
     expect(claims).toBeLessThanOrEqual(12)
@@ -260,7 +260,7 @@ describe('shared state', () => {
     const world = makeWorld(() => CREATED)
     const { node, hub } = makeCluster(world)
     const one = await node('one')
-    hub.connect('newer').wakes.tell({ wake: 'tides' } as unknown as Wake)
+    hub.connect('newer').wakes.send({ wake: 'tides' } as unknown as Wake)
     await world.pass(1_000)
     await accept(world, one, pay('o1'))
     await world.pass(100)
@@ -447,10 +447,10 @@ describe('the change feed across nodes', () => {
     one.engine.watch(watcher)
     const { wakes } = hub.connect('other')
     const tenant = 'acme' as TenantId
-    wakes.tell({ wake: 'changes', tenant, body: '{"type":"event"' })
+    wakes.send({ wake: 'changes', tenant, body: '{"type":"event"' })
     await world.pass(100)
     expect(gaps).toEqual([tenant])
-    wakes.tell({ wake: 'changes', tenant, body: '[{"type":"tide"},null,{"type":"replay","id":"r"}]' })
+    wakes.send({ wake: 'changes', tenant, body: '[{"type":"tide"},null,{"type":"replay","id":"r"}]' })
     await world.pass(100)
     expect(seen).toEqual([{ tenant, change: { type: 'replay', id: 'r' } }])
   })

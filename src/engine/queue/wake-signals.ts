@@ -9,7 +9,7 @@ import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Commit, CommitResult } from '../../ports/store.ts'
 import { FOLLOWED, type Followed, type Wake } from '../../ports/wakes.ts'
 import type { EngineDeps } from '../config.ts'
-import { makePaced } from '../flow-control/index.ts'
+import { makeThrottled } from '../flow-control/index.ts'
 
 export interface NodeWakes {
   /** Derives the signals for other nodes from a commit. */
@@ -26,7 +26,7 @@ export interface NodeWakes {
 const WORK_EVERY_MS = 20
 const CHANGED_EVERY_MS = 100
 /** Jitter, so that many nodes do not all ask at once. */
-const SPREAD_MS = 15
+const JITTER_MS = 15
 
 export function makeNodeWakes(
   deps: Pick<EngineDeps, 'clock' | 'random' | 'log' | 'wakes'> & {
@@ -42,29 +42,29 @@ export function makeNodeWakes(
   let isStopped = false
   let unlisten = () => {}
   const learning = new Map<TenantId, { again: Kinds | undefined }>()
-  const tellWork = makePaced(clock, WORK_EVERY_MS, () => wakes.tell({ wake: 'work' }))
-  const tellers = new Map<TenantId, { kinds: Kinds | undefined; tell(): void }>()
+  const notifyWork = makeThrottled(clock, WORK_EVERY_MS, () => wakes.send({ wake: 'work' }))
+  const tellers = new Map<TenantId, { kinds: Kinds | undefined; send(): void }>()
 
-  const tellChanged = (tenant: TenantId, kind: Followed | null) => {
+  const notifyChanged = (tenant: TenantId, kind: Followed | null) => {
     const teller = tellers.get(tenant) ?? makeTeller(tenant)
     teller.kinds = together(teller.kinds, kind === null ? null : new Set([kind]))
-    teller.tell()
+    teller.send()
   }
 
   const makeTeller = (tenant: TenantId) => {
     const teller = {
       kinds: undefined as Kinds | undefined,
-      tell: makePaced(clock, CHANGED_EVERY_MS, () => {
+      send: makeThrottled(clock, CHANGED_EVERY_MS, () => {
         const { kinds } = teller
         teller.kinds = undefined
-        wakes.tell({ wake: 'definitions', tenant, ...(kinds == null ? {} : { kinds: [...kinds].sort() }) })
+        wakes.send({ wake: 'definitions', tenant, ...(kinds == null ? {} : { kinds: [...kinds].sort() }) })
       }),
     }
     tellers.set(tenant, teller)
     return teller
   }
 
-  const spreadMs = () => Math.round(SPREAD_MS * random.unit())
+  const jitterMs = () => Math.round(JITTER_MS * random.unit())
 
   /** One read at a time per tenant; a request made meanwhile follows it. */
   const learn = (tenant: TenantId, kinds: Kinds) => {
@@ -75,7 +75,7 @@ export function makeNodeWakes(
     }
     const mine: { again: Kinds | undefined } = { again: kinds }
     learning.set(tenant, mine)
-    clock.after(spreadMs(), () => {
+    clock.after(jitterMs(), () => {
       const asked = mine.again ?? null
       mine.again = undefined
       deps
@@ -89,7 +89,7 @@ export function makeNodeWakes(
   }
 
   const hear = (wake: Wake) => {
-    if (wake.wake === 'work') deps.wake(spreadMs())
+    if (wake.wake === 'work') deps.wake(jitterMs())
     else if (wake.wake === 'definitions')
       learn(wake.tenant, wake.kinds === undefined ? null : new Set(wake.kinds))
   }
@@ -100,18 +100,18 @@ export function makeNodeWakes(
         switch (write.w) {
           case 'work.add':
             if (write.delayMs <= 0 && !leased.includes(write.work.id) && !deps.takes(write.work.consumer))
-              tellWork()
+              notifyWork()
             break
           case 'record.put':
           case 'record.delete':
-            if (isTold(write.kind)) tellChanged(tenant, write.kind)
+            if (isTold(write.kind)) notifyChanged(tenant, write.kind)
             break
           default:
         }
       }
     },
-    leaveWork: tellWork,
-    changed: tellChanged,
+    leaveWork: notifyWork,
+    changed: notifyChanged,
     start() {
       unlisten = wakes.listen((wake) => {
         if (!isStopped) hear(wake)

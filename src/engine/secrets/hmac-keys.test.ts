@@ -2,21 +2,21 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { makeCountingEncryption } from '../../adapters/encryption-local/encryption.fixture.ts'
 import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
 import { makeSystemRandom } from '../../adapters/random-system/index.ts'
-import { makeCountingSeal } from '../../adapters/seal-local/seal.fixture.ts'
 import { makeMemoryHarness } from '../../adapters/store-memory/harness.fixture.ts'
 import { openSqliteStore } from '../../adapters/store-sqlite/index.ts'
 import { hashDocument, type RouteDocument } from '../../core/definitions/documents/index.ts'
-import { isSealed } from '../../core/events/sensitive/index.ts'
+import { isEncrypted } from '../../core/events/sensitive/index.ts'
 import { type Hmac, makeHmac } from '../../core/expression/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
 import { MINUTE } from '../../core/foundation/time/index.ts'
 import { makeMasterKeys } from '../../core/secrets/index.ts'
 import type { Store } from '../../ports/store.ts'
-import { makeSealStore, rewrapRecords } from '../commit/encrypted-store.ts'
+import { makeEncryptedStore, rewrapRecords } from '../commit/encrypted-store.ts'
 import type { ApplyRequest } from '../definitions/index.ts'
-import { answered, makeHand, makeRandom, PAID, ROUTE, SOURCE, type World } from '../engine.fixture.ts'
+import { answered, makeDeferred, makeRandom, PAID, ROUTE, SOURCE, type World } from '../engine.fixture.ts'
 import { HOOK, makeHookWorld } from '../webhooks/subscriptions/subscriptions.fixture.ts'
 import { makeHmacKeys } from './hmac-keys.ts'
 
@@ -25,8 +25,8 @@ const OTHER = 'other' as TenantId
 const SHARED = { isShared: true }
 const KEYED: RouteDocument = { ...ROUTE, key: "'BOOK:' + hmac(payload.order)" }
 const log = makeMemoryLog()
-const sealed = (store: Store, key = 1, ...old: number[]) =>
-  makeSealStore(store, { seal: makeCountingSeal(key, ...old), log })
+const encrypted = (store: Store, key = 1, ...old: number[]) =>
+  makeEncryptedStore(store, { encryption: makeCountingEncryption(key, ...old), log })
 const keyIdOf = (fill: number) => makeMasterKeys(new Uint8Array(32).fill(fill), []).current.id
 
 const api = (...documents: readonly RouteDocument[]): ApplyRequest => ({
@@ -87,17 +87,19 @@ describe.each(Object.keys(STORES))('a key in %s', (name) => {
 
   test('[HK1] nodes that make it concurrently use the one that was stored first', async () => {
     const { store } = await open()
-    const nodes = [1, 2, 3, 4].map((life) => makeHmacKeys({ store: sealed(store), random: makeRandom(life) }))
+    const nodes = [1, 2, 3, 4].map((life) =>
+      makeHmacKeys({ store: encrypted(store), random: makeRandom(life) }),
+    )
     const hmacs = await Promise.all(nodes.map((node) => node.ensure(TENANT)))
-    const stored = await digestIn(sealed(store), 'ada')
+    const stored = await digestIn(encrypted(store), 'ada')
     expect(hmacs.map((hmac) => hmac('["ada"]'))).toEqual([stored, stored, stored, stored])
     expect(nodes.map((node) => node.known(TENANT))).toEqual(hmacs)
   })
 
   test('[HK1] a node whose commit comes late uses the key of the other, and a later one reads it', async () => {
     const { store } = await open()
-    const hold = makeHand<void>()
-    const asked = makeHand<void>()
+    const hold = makeDeferred<void>()
+    const asked = makeDeferred<void>()
     const late: Store = {
       ...store,
       async commit(commit) {
@@ -106,38 +108,40 @@ describe.each(Object.keys(STORES))('a key in %s', (name) => {
         return store.commit(commit)
       },
     }
-    const slow = makeHmacKeys({ store: sealed(late), random: makeRandom(1) }).ensure(TENANT)
+    const slow = makeHmacKeys({ store: encrypted(late), random: makeRandom(1) }).ensure(TENANT)
     await asked.promise
-    const quick = await makeHmacKeys({ store: sealed(store), random: makeRandom(2) }).ensure(TENANT)
-    const before = await keyIn(sealed(store))
+    const quick = await makeHmacKeys({ store: encrypted(store), random: makeRandom(2) }).ensure(TENANT)
+    const before = await keyIn(encrypted(store))
     hold.give()
     expect((await slow)('x')).toBe(quick('x'))
-    expect(await keyIn(sealed(store))).toBe(before)
-    expect((await makeHmacKeys({ store: sealed(store) }).load(TENANT))?.('x')).toBe(quick('x'))
+    expect(await keyIn(encrypted(store))).toBe(before)
+    expect((await makeHmacKeys({ store: encrypted(store) }).load(TENANT))?.('x')).toBe(quick('x'))
   })
 
   test('[HK1] every tenant has its own, of 32 random bytes', async () => {
     const { store } = await open()
-    const keys = makeHmacKeys({ store: sealed(store), random: makeSystemRandom() })
+    const keys = makeHmacKeys({ store: encrypted(store), random: makeSystemRandom() })
     const [one, other] = [await keys.ensure(TENANT), await keys.ensure(OTHER)]
     expect(one('x')).not.toBe(other('x'))
-    expect(Buffer.from((await keyIn(sealed(store))) ?? '', 'base64url')).toHaveLength(32)
+    expect(Buffer.from((await keyIn(encrypted(store))) ?? '', 'base64url')).toHaveLength(32)
   })
 
   test('[HK2] the store has it encrypted, lists and dumps too, and one in clear text is refused', async () => {
     const { store, folder } = await open()
-    await makeHmacKeys({ store: sealed(store), random: makeRandom(1) }).ensure(TENANT)
-    const key = (await keyIn(sealed(store))) as string
+    await makeHmacKeys({ store: encrypted(store), random: makeRandom(1) }).ensure(TENANT)
+    const key = (await keyIn(encrypted(store))) as string
     const record = await store.forTenant(TENANT).record('hmac', 'key')
-    expect(isSealed(record?.body ?? '')).toBe(true)
-    const { items } = await sealed(store).forTenant(TENANT).records({ kind: 'hmac', cursor: null, limit: 10 })
-    expect(items.map(({ body }) => isSealed(body))).toEqual([true])
-    expect(JSON.stringify(await sealed(store).system('verification').dump())).not.toContain(key)
+    expect(isEncrypted(record?.body ?? '')).toBe(true)
+    const { items } = await encrypted(store)
+      .forTenant(TENANT)
+      .records({ kind: 'hmac', cursor: null, limit: 10 })
+    expect(items.map(({ body }) => isEncrypted(body))).toEqual([true])
+    expect(JSON.stringify(await encrypted(store).system('verification').dump())).not.toContain(key)
     for (const file of folder === null ? [] : await readdir(folder))
       expect((await readFile(join(folder as string, file))).includes(key)).toBe(false)
     const own = JSON.stringify({ key: Buffer.alloc(32, 1).toString('base64url') })
     await putKey(store, own)
-    const keys = makeHmacKeys({ store: sealed(store), random: makeRandom(1) })
+    const keys = makeHmacKeys({ store: encrypted(store), random: makeRandom(1) })
     expect(await keys.load(TENANT)).toBeNull()
     expect(keys.problem(TENANT)).toContain('altered')
     await expect(keys.ensure(TENANT)).rejects.toMatchObject({ code: 'secret_unreadable' })
@@ -145,35 +149,35 @@ describe.each(Object.keys(STORES))('a key in %s', (name) => {
 
   test('[HK2] a record of another tenant cannot be decrypted here', async () => {
     const { store } = await open()
-    await makeHmacKeys({ store: sealed(store), random: makeRandom(1) }).ensure(OTHER)
+    await makeHmacKeys({ store: encrypted(store), random: makeRandom(1) }).ensure(OTHER)
     const record = await store.forTenant(OTHER).record('hmac', 'key')
     await putKey(store, record?.body ?? '', 1)
-    expect(await makeHmacKeys({ store: sealed(store) }).load(TENANT)).toBeNull()
+    expect(await makeHmacKeys({ store: encrypted(store) }).load(TENANT)).toBeNull()
   })
 
   test('[HK3] another master key encrypts it again, the old one may be removed, and its value is the same', async () => {
     const { store } = await open()
-    const hmac: Hmac = await makeHmacKeys({ store: sealed(store), random: makeRandom(1) }).ensure(TENANT)
+    const hmac: Hmac = await makeHmacKeys({ store: encrypted(store), random: makeRandom(1) }).ensure(TENANT)
     const rewrap = () =>
-      rewrapRecords(store, { seal: makeCountingSeal(2, 1), log, keyId: keyIdOf(2) }, [TENANT])
+      rewrapRecords(store, { encryption: makeCountingEncryption(2, 1), log, keyId: keyIdOf(2) }, [TENANT])
     const before = await store.forTenant(TENANT).record('hmac', 'key')
     expect(await rewrap()).toEqual({ rewrapped: 1, unreadable: [] })
     expect(await rewrap()).toEqual({ rewrapped: 0, unreadable: [] })
     expect((await store.forTenant(TENANT).record('hmac', 'key'))?.body).not.toBe(before?.body)
-    expect((await makeHmacKeys({ store: sealed(store, 2) }).load(TENANT))?.('x')).toBe(hmac('x'))
-    const blind = makeHmacKeys({ store: sealed(store, 1) })
+    expect((await makeHmacKeys({ store: encrypted(store, 2) }).load(TENANT))?.('x')).toBe(hmac('x'))
+    const blind = makeHmacKeys({ store: encrypted(store, 1) })
     expect(await blind.load(TENANT)).toBeNull()
     expect(blind.problem(TENANT)).toContain('master key')
   })
 
   test('[HK4] one that is lost, or of another form, is not made again for what is deployed', async () => {
     const { store } = await open()
-    const keys = makeHmacKeys({ store: sealed(store), random: makeRandom(1) })
+    const keys = makeHmacKeys({ store: encrypted(store), random: makeRandom(1) })
     expect(await keys.load(TENANT)).toBeNull()
     expect(keys.problem(TENANT)).toContain('missing')
     await expect(keys.ensure(TENANT)).rejects.toMatchObject({ code: 'secret_unreadable' })
-    expect(await keyIn(sealed(store))).toBeNull()
-    await putKey(sealed(store), '{"key":"c2hvcnQ"}', 1)
+    expect(await keyIn(encrypted(store))).toBeNull()
+    await putKey(encrypted(store), '{"key":"c2hvcnQ"}', 1)
     expect(await keys.load(TENANT)).toBeNull()
     expect(await keys.peek(TENANT)).toBeNull()
   })
@@ -243,7 +247,7 @@ describe('definitions that call hmac', () => {
     const blind = await world.node({
       name: 'b',
       documents: [SOURCE, KEYED],
-      seal: makeCountingSeal(9),
+      encryption: makeCountingEncryption(9),
       config: SHARED,
     })
     await world.pass(5 * MINUTE)

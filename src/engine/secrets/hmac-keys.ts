@@ -7,7 +7,7 @@
 // deployments are refused.
 
 import { HMAC_LANGUAGE } from '../../core/definitions/documents/index.ts'
-import { isSealed } from '../../core/events/sensitive/index.ts'
+import { isEncrypted } from '../../core/events/sensitive/index.ts'
 import { HMAC_KEY_BYTES, type Hmac, makeHmac, mayUseHmac } from '../../core/expression/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -116,7 +116,7 @@ export function makeHmacKeys(deps: {
 
 /** A document that cannot be decrypted may call `hmac`. */
 function mayHaveUsedKey({ version, body }: StoredRecord): boolean {
-  return version >= HMAC_LANGUAGE && (isSealed(body) || mayUseHmac(parseJson(body)))
+  return version >= HMAC_LANGUAGE && (isEncrypted(body) || mayUseHmac(parseJson(body)))
 }
 
 function bytesOf(body: string): Uint8Array {

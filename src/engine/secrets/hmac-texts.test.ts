@@ -38,7 +38,7 @@ test('[HK7] every text of a route is computed with the key of its tenant', () =>
   expect(route.each?.at(SCOPE, 0)).toBe(DIGEST)
   expect(route.lane?.of(SCOPE).key).toBe(DIGEST)
   expect(route.lane?.version?.(SCOPE)).toContain(DIGEST)
-  expect(route.batch?.tell([DIGEST], null)).toMatchObject([{ as: 'done' }])
+  expect(route.batch?.outcomesOf([DIGEST], null)).toMatchObject([{ as: 'done' }])
   const debounced = compileRoute(
     { ...ROUTE, debounce: { by: CALL, quietMs: 1, maxWaitMs: 2 } as never },
     KEYED,

@@ -10,14 +10,14 @@ export {
 export { type HmacKeys, makeHmacKeys } from './hmac-keys.ts'
 export { limitSecrets } from './secret-quota.ts'
 export {
+  encryptResult,
+  logSensitiveRead,
   openResult,
   type Reader,
   scrubFields,
   scrubOf,
   scrubOrNull,
-  sealResult,
   sensitiveOfCaused,
-  tellSensitiveRead,
 } from './sensitive-values.ts'
 export { hidingScope, isHiding } from './subscription-scope.ts'
 export { type NoValue, unreadable } from './unreadable-secret.ts'

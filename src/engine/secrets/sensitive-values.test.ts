@@ -1,13 +1,13 @@
 // Sensitive values on their way through the engine: none is stored in clear, or appears in an error or the log.
 import { describe, expect, test } from 'vitest'
 import type { StaticFunction } from '../../adapters/code-static/index.ts'
-import { makeCountingSeal } from '../../adapters/seal-local/seal.fixture.ts'
+import { makeCountingEncryption } from '../../adapters/encryption-local/encryption.fixture.ts'
 import type {
   DefinitionDocument,
   RouteDocument,
   SourceDocument,
 } from '../../core/definitions/documents/index.ts'
-import { isSealed } from '../../core/events/sensitive/index.ts'
+import { isEncrypted } from '../../core/events/sensitive/index.ts'
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { RetryableError, TerminalError } from '../../sdk/errors.ts'
 import { accept, makeWorld, type Node, ROUTE, SOURCE, type World, workOf } from '../engine.fixture.ts'
@@ -85,7 +85,7 @@ describe('a sensitive event', () => {
     ])
     for (const key of ['BOOK:o1', 'BOOK:o1#post']) {
       const entry = await world.reads.ledger(key)
-      expect(isSealed(entry?.result ?? '')).toBe(true)
+      expect(isEncrypted(entry?.result ?? '')).toBe(true)
     }
     await expectNothing(world, node)
   })
@@ -101,8 +101,8 @@ describe('a sensitive event', () => {
     first.crash()
     // The event can be decrypted, because only the text of the ledger was altered.
     const state = await world.reads.ledger('BOOK:o1#post')
-    const other = makeCountingSeal(9)
-    const sealed = other.seal({ tenant: DEFAULT_TENANT, row: 'BOOK:o1#post', part: 'result' }, '{}', [])
+    const other = makeCountingEncryption(9)
+    const encrypted = other.encrypt({ tenant: DEFAULT_TENANT, row: 'BOOK:o1#post', part: 'result' }, '{}', [])
     await Promise.all([
       world.kept.commit({
         tenant: DEFAULT_TENANT,
@@ -114,7 +114,7 @@ describe('a sensitive event', () => {
             to: 'done',
             proof: 'acknowledged',
             effectRef: null,
-            result: sealed,
+            result: encrypted,
           },
         ],
       }),
@@ -250,7 +250,7 @@ describe('an event that cannot be decrypted', () => {
       name: 'two',
       documents: [sensitive, calling()],
       functions: { book },
-      seal: makeCountingSeal(9),
+      encryption: makeCountingEncryption(9),
     })
     await world.pass(120_000)
     const work = await workOf(world, id)

@@ -5,15 +5,15 @@ import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
 import type { NewEvent } from '../../core/events/event/index.ts'
 import {
   inheritSensitive,
-  isSealed,
+  isEncrypted,
   makeScrub,
   parsePayload,
   type Scrub,
   scrubNothing,
 } from '../../core/events/sensitive/index.ts'
 import { isNumber, isNumeral, JsonError, parseJson, stringifyJson } from '../../core/foundation/json/index.ts'
+import { type Encryption, EncryptionError } from '../../ports/encryption.ts'
 import type { Log } from '../../ports/log.ts'
-import { type Seal, SealError } from '../../ports/seal.ts'
 import type { Item } from '../leases/index.ts'
 
 type Bodies = Pick<NewEvent, 'sensitive' | 'data' | 'headers'>
@@ -33,7 +33,7 @@ export function scrubOf(event: Bodies): Scrub {
 
 function makeScrubOf({ sensitive, data, headers }: Bodies): Scrub {
   // It could not be decrypted here, so no text can quote it.
-  if (isSealed(data)) return scrubNothing
+  if (isEncrypted(data)) return scrubNothing
   try {
     return makeScrub(sensitive, parseJson(data), parseJson(headers))
   } catch (error) {
@@ -85,14 +85,14 @@ export function sensitiveOfCaused(parent: Bodies, data: string): readonly string
 }
 
 /** A result as the ledger stores it. */
-export function sealResult(
-  seal: Seal,
+export function encryptResult(
+  encryption: Encryption,
   { event }: Pick<Item, 'event'>,
   key: string,
   result: string | null,
 ): string | null {
   if (result === null || event.sensitive.length === 0) return result
-  return seal.seal({ tenant: event.tenant, row: key, part: 'result' }, result, event.sensitive)
+  return encryption.encrypt({ tenant: event.tenant, row: key, part: 'result' }, result, event.sensitive)
 }
 
 export type OpenedResult =
@@ -101,14 +101,14 @@ export type OpenedResult =
 
 /** An encrypted text was encrypted here, under the entry's own key: a result is JSON, and never begins so by itself. */
 export function openResult(
-  seal: Seal,
+  encryption: Encryption,
   { tenant, key, result }: Pick<LedgerEntry, 'tenant' | 'key' | 'result'>,
 ): OpenedResult {
-  if (result === null || !isSealed(result)) return { ok: true, text: result }
+  if (result === null || !isEncrypted(result)) return { ok: true, text: result }
   try {
-    return { ok: true, text: seal.open({ tenant, row: key, part: 'result' }, result).text }
+    return { ok: true, text: encryption.open({ tenant, row: key, part: 'result' }, result).text }
   } catch (error) {
-    if (!(error instanceof SealError)) throw error
+    if (!(error instanceof EncryptionError)) throw error
     return { ok: false, problem: `its result does not open: ${error.message}` }
   }
 }
@@ -120,7 +120,7 @@ export interface Reader {
 }
 
 /** A user was shown sensitive values: logs who and what, and none of the values. */
-export function tellSensitiveRead(
+export function logSensitiveRead(
   log: Pick<Log, 'info'>,
   { tenant, id }: Pick<NewEvent, 'tenant' | 'id'>,
   { actor }: Reader,

@@ -19,14 +19,14 @@ export function allowedActs(
   // A decision is about the effect that the job names; about another one it would be a conflict.
   const isNamed =
     entry !== null && entry.key === work.key && work.kind !== 'intake' && work.kind !== 'trigger'
-  const isInDoubt = isNamed && entry.state === 'unknown' && entry.work === work.id
+  const isOutcomeUnknown = isNamed && entry.state === 'unknown' && entry.work === work.id
   if (work.state === 'parked' && isNamed) {
-    if (isInDoubt || entry.state === 'done' || goesOn(route)) acts.push('done')
+    if (isOutcomeUnknown || entry.state === 'done' || goesOn(route)) acts.push('done')
     acts.push('released')
-    if (isInDoubt && canProbe(route)) acts.push('probe')
+    if (isOutcomeUnknown && canProbe(route)) acts.push('probe')
   }
   // A job that ended with an unknown outcome stays ended; the decision is about its effect, and later jobs go by it.
-  if ((work.state === 'cancelled' || work.state === 'dead') && isInDoubt) acts.push('done', 'released')
+  if ((work.state === 'cancelled' || work.state === 'dead') && isOutcomeUnknown) acts.push('done', 'released')
   if (work.state === 'parked' || work.state === 'ready') acts.push('retry')
   const canCancel = work.state === 'parked' || (work.state === 'ready' && !work.alone)
   if (canCancel && !isOrphans(work, route)) acts.push('cancel')

@@ -6,7 +6,7 @@ import type { Write } from '../../ports/store.ts'
 import { makeDeadLetterEnd } from './dead-letter-end.ts'
 import { again, cancelled, type Decision, dead, done, parked, skipped } from './job-decision.ts'
 import type { RowPart } from './participants.ts'
-import { LETTER, LETTER_ID, makeLeased, PLAIN_ROUTE, SAYING } from './settlement.fixture.ts'
+import { DEAD_LETTER_ID, LETTER, makeLeased, PLAIN_ROUTE, SAYING } from './settlement.fixture.ts'
 
 const ids = makeIds({ now: () => 0, bytes: (length) => new Uint8Array(length) })
 const WHY = { class: 'validation' as FailureClass, reason: 'rejected', error: 'answered 422' } as const
@@ -14,7 +14,7 @@ const TRIED = { counters: { attempts: 2, waits: 0, losses: 0 }, note: { ...SAYIN
 const MERGED: Decision = { ...done(SAYING), to: 'merged' }
 
 const end = (decision: Decision, letter: DeadLetter | null) => {
-  const held = makeLeased(letter === null ? {} : { replayOf: LETTER_ID })
+  const held = makeLeased(letter === null ? {} : { replayOf: DEAD_LETTER_ID })
   return makeDeadLetterEnd({ ids })(decision, { held, route: PLAIN_ROUTE, letter }) as RowPart | null
 }
 const rowOf = (part: RowPart | null) => (part!.writes![0] as Extract<Write, { w: 'deadLetter.put' }>).row
@@ -56,9 +56,9 @@ describe('a replay', () => {
     'that is $to steps its dead letter, guarded by its version, and makes no second one',
     (decision, row) => {
       const part = end(decision, LETTER)
-      expect(part?.guards).toEqual([{ g: 'version', of: 'deadLetter', key: LETTER_ID, version: 4 }])
+      expect(part?.guards).toEqual([{ g: 'version', of: 'deadLetter', key: DEAD_LETTER_ID, version: 4 }])
       expect(part?.writes).toHaveLength(1)
-      expect(rowOf(part)).toMatchObject({ id: LETTER_ID, version: 5, failureId: 'fail_0', ...row })
+      expect(rowOf(part)).toMatchObject({ id: DEAD_LETTER_ID, version: 5, failureId: 'fail_0', ...row })
       expect(rowOf(part)).not.toHaveProperty('updatedAt')
     },
   )

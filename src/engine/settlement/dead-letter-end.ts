@@ -11,7 +11,7 @@ import { failureId } from '../../core/failures/failure/index.ts'
 import { assert } from '../../core/foundation/errors/index.ts'
 import type { Ids } from '../../core/foundation/ids/index.ts'
 import type { Route } from '../../core/routing/index.ts'
-import { newLetter, stepReached } from './dead-letter-row.ts'
+import { newDeadLetter, stepReached } from './dead-letter-row.ts'
 import type { Decision, Held } from './job-decision.ts'
 import type { RowPart, RowParticipant } from './participants.ts'
 
@@ -28,7 +28,7 @@ export function makeDeadLetterEnd({ ids }: { readonly ids: Ids }): RowParticipan
       key: note.key,
       step: stepOf(held.work, route, decision),
     }
-    const row = newLetter(ids, held.work, held.event, route, died)
+    const row = newDeadLetter(ids, held.work, held.event, route, died)
     return { writes: [{ w: 'deadLetter.put', row }] }
   }
 }

@@ -11,7 +11,7 @@ import type { Item } from '../leases/index.ts'
 import { scrubOf } from '../secrets/index.ts'
 
 /** Ends a job as a dead letter. */
-export type Bury = (
+export type DeadLetterJob = (
   item: Item,
   failureClass: FailureClass,
   reason: DeadLetterReason,
@@ -53,7 +53,7 @@ export function stepReached(
 }
 
 /** The dead letter of a job that died. */
-export function newLetter(
+export function newDeadLetter(
   ids: Ids,
   work: Pick<NewWork, 'id' | 'consumer'>,
   event: Pick<NewEvent, 'id' | 'correlationId' | 'payloadHash'>,

@@ -18,7 +18,7 @@ import {
 import type { FailureId, Ids, TenantId } from '../../core/foundation/ids/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
-import { type Attempt, letterOf, type NewWork } from '../../core/queue/work/index.ts'
+import { type Attempt, deadLetterOf, type NewWork } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Store, Write } from '../../ports/store.ts'
 import type { Commits, EventPlan, PlanEvent } from '../commit/index.ts'
@@ -66,7 +66,7 @@ export function concerns({ work }: Held, decision: Decision): boolean {
 
 /** Its class stays on the row while it is retried (see `settle`); a replay continues an earlier job's failure. */
 function hasFailed(work: Held['work']): boolean {
-  return work.class !== null || letterOf(work) !== null
+  return work.class !== null || deadLetterOf(work) !== null
 }
 
 /** Waiting for a closed bucket is not a failure. */
@@ -132,7 +132,7 @@ export function makeFailures(
 }
 
 /** For an event that is dead-lettered at ingest: its intake job never ran. */
-export function failAtTheDoor(
+export function failOnIngest(
   deps: TellDeps,
   tenant: TenantId,
   work: NewWork,
@@ -191,7 +191,7 @@ function eventOf({ work, event }: Held, decision: Decision): FailureEvent | null
       return { type: 'succeeded' }
     case 'cancelled':
       // The dead letter of a replay is open again, and its failure as before.
-      return letterOf(work) === null ? { type: 'closed', reason: 'cancelled' } : null
+      return deadLetterOf(work) === null ? { type: 'closed', reason: 'cancelled' } : null
     case 'merged':
       return null
     case 'again': {

@@ -19,7 +19,7 @@ export interface Obstacle {
   readonly reason: DeadLetterReason
   readonly error: string
   /** The effect may have happened, and repeating it is not harmless: the job must not be dead-lettered because of it. */
-  readonly inDoubt: boolean
+  readonly outcomeUnknown: boolean
   readonly guards: readonly Guard[]
   readonly writes: readonly Write[]
 }
@@ -34,7 +34,7 @@ export function makeObstacle(
     key,
     class: 'transient',
     reason: 'rejected',
-    inDoubt: false,
+    outcomeUnknown: false,
     guards: [],
     writes: [],
     ...known,
@@ -48,17 +48,21 @@ export function makeWait(
   key: string,
   work: Pick<WorkRow, 'expiresAt' | 'class'>,
   now: Instant,
-  { delayMs, error, inDoubt = false }: Pick<Obstacle, 'delayMs' | 'error'> & { readonly inDoubt?: boolean },
+  {
+    delayMs,
+    error,
+    outcomeUnknown = false,
+  }: Pick<Obstacle, 'delayMs' | 'error'> & { readonly outcomeUnknown?: boolean },
 ): Obstacle {
   const isLate = now + delayMs >= work.expiresAt
   return makeObstacle(key, {
-    step: !isLate ? 'again' : inDoubt ? 'park' : 'dead',
+    step: !isLate ? 'again' : outcomeUnknown ? 'park' : 'dead',
     delayMs,
     counts: isLate ? 'nothing' : 'wait',
-    class: inDoubt ? 'unknown' : (work.class ?? 'transient'),
+    class: outcomeUnknown ? 'unknown' : (work.class ?? 'transient'),
     reason: 'expired',
     error,
-    inDoubt,
+    outcomeUnknown,
   })
 }
 
@@ -68,9 +72,10 @@ export function decideStop(obstacles: readonly Obstacle[]): Obstacle | null {
   if (first === undefined) return null
   const parks = obstacles.find(({ step }) => step === 'park')
   if (parks !== undefined) return parks
-  const doubt = obstacles.find(({ inDoubt }) => inDoubt)
+  const unknownOutcome = obstacles.find(({ outcomeUnknown }) => outcomeUnknown)
   const dies = obstacles.find(({ step }) => step === 'dead')
   // It would be dead-lettered, and an effect may have happened: a user must know.
-  if (dies !== undefined) return doubt === undefined ? dies : { ...doubt, step: 'park', class: 'unknown' }
-  return doubt ?? obstacles.reduce((a, b) => (b.delayMs > a.delayMs ? b : a))
+  if (dies !== undefined)
+    return unknownOutcome === undefined ? dies : { ...unknownOutcome, step: 'park', class: 'unknown' }
+  return unknownOutcome ?? obstacles.reduce((a, b) => (b.delayMs > a.delayMs ? b : a))
 }

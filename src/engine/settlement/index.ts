@@ -1,7 +1,7 @@
 // Ends a job or puts it back in one commit: the settler asks the participants of the job's kind and action for their parts.
 
 export { allowedActs, goesOn, isOfInstance, isOrphans } from './allowed-actions.ts'
-export { type Bury, newLetter, storableError } from './dead-letter-row.ts'
+export { type DeadLetterJob, newDeadLetter, storableError } from './dead-letter-row.ts'
 export {
   DECISIONS,
   type Decisions,
@@ -11,7 +11,7 @@ export {
 } from './decision-functions.ts'
 export { type EscalationActions, makeEscalations } from './escalations.ts'
 export { makeFailureSweep } from './failure-sweep.ts'
-export { type Failures, failAtTheDoor, makeFailures, NO_FAILURE_CHANGE } from './failures.ts'
+export { type Failures, failOnIngest, makeFailures, NO_FAILURE_CHANGE } from './failures.ts'
 export { makeObstacle, makeWait, type Obstacle } from './function-stop.ts'
 export {
   again,

@@ -6,7 +6,14 @@ import type { EventPlan } from '../commit/index.ts'
 import { DECISIONS } from './decision-functions.ts'
 import { again, cancelled, type Decision, dead, done, type EndingRow, parked } from './job-decision.ts'
 import { type JobEnd, makePlanEnd } from './job-end.ts'
-import { LETTER, LETTER_ID, makeLeased, ORDERED_ROUTE, PLAIN_ROUTE, SAYING } from './settlement.fixture.ts'
+import {
+  DEAD_LETTER_ID,
+  LETTER,
+  makeLeased,
+  ORDERED_ROUTE,
+  PLAIN_ROUTE,
+  SAYING,
+} from './settlement.fixture.ts'
 
 const DEAD = dead({ class: 'validation', reason: 'rejected', error: 'answered 422' }, SAYING)
 const OWN: Write = { w: 'deadLetter.put', row: LETTER }
@@ -137,17 +144,17 @@ test('error texts are cut to what a store takes before any participant sees them
 })
 
 describe('the end of a replay', () => {
-  const replay = makeLeased({ replayOf: LETTER_ID }, LETTER)
+  const replay = makeLeased({ replayOf: DEAD_LETTER_ID }, LETTER)
 
   test('takes the dead letter that the job was leased with first, and the store’s after a refused guard', async () => {
     const newer = { ...LETTER, version: 9 }
     const { planEnd, reads, rows } = makeWorld(newer)
     const first = await planEnd(replay, PLAIN_ROUTE, done(SAYING), true)
     expect(reads).toEqual([])
-    expect(first.guards).toEqual([{ g: 'version', of: 'deadLetter', key: LETTER_ID, version: 4 }])
+    expect(first.guards).toEqual([{ g: 'version', of: 'deadLetter', key: DEAD_LETTER_ID, version: 4 }])
     const second = await planEnd(replay, PLAIN_ROUTE, done(SAYING), false)
-    expect(reads).toEqual([LETTER_ID])
-    expect(second.guards).toEqual([{ g: 'version', of: 'deadLetter', key: LETTER_ID, version: 9 }])
+    expect(reads).toEqual([DEAD_LETTER_ID])
+    expect(second.guards).toEqual([{ g: 'version', of: 'deadLetter', key: DEAD_LETTER_ID, version: 9 }])
     expect(rows.map(({ letter }) => letter?.version)).toEqual([4, 9])
   })
 
@@ -156,8 +163,13 @@ describe('the end of a replay', () => {
     ['that did not replay yet', { ...LETTER, state: 'open' } as const],
   ])('reads the dead letter that it %s', async (_name, letter) => {
     const { planEnd, reads } = makeWorld(LETTER)
-    const end = await planEnd(makeLeased({ replayOf: LETTER_ID }, letter), PLAIN_ROUTE, done(SAYING), true)
-    expect(reads).toEqual([LETTER_ID])
+    const end = await planEnd(
+      makeLeased({ replayOf: DEAD_LETTER_ID }, letter),
+      PLAIN_ROUTE,
+      done(SAYING),
+      true,
+    )
+    expect(reads).toEqual([DEAD_LETTER_ID])
     expect(kindsOf(end)).toEqual(['work.settle', 'deadLetter.put', 'failure.put'])
   })
 

@@ -3,7 +3,7 @@
 import type { NewEvent } from '../../core/events/event/index.ts'
 import type { FailureClass } from '../../core/failures/failure/index.ts'
 import type { DeadLetterId, Ids } from '../../core/foundation/ids/index.ts'
-import { type Counters, isUntried, letterOf } from '../../core/queue/work/index.ts'
+import { type Counters, deadLetterOf, isUntried } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Guard, Store, Write } from '../../ports/store.ts'
 import type { Commits, EventPlan } from '../commit/index.ts'
@@ -49,7 +49,7 @@ export function makePlanEnd(deps: {
     lane: makeLaneEnd(deps.lanes),
   })
 
-  const readLetter = async (held: Held, id: DeadLetterId, isFirst: boolean) =>
+  const readDeadLetter = async (held: Held, id: DeadLetterId, isFirst: boolean) =>
     isFirst && held.letter?.state === 'replaying'
       ? held.letter
       : commits.stubbornly(() => store.forTenant(held.work.tenant).deadLetter(id))
@@ -69,9 +69,9 @@ export function makePlanEnd(deps: {
       const part = participant(decision, { held, route, letter })
       return part instanceof Promise ? part.then(add) : add(part)
     }
-    const letterId = letterOf(held.work)
+    const letterId = deadLetterOf(held.work)
     if (letterId === null) return askFrom(0, null)
-    return readLetter(held, letterId, isFirst).then((letter) => askFrom(0, letter))
+    return readDeadLetter(held, letterId, isFirst).then((letter) => askFrom(0, letter))
   }
 }
 

@@ -9,7 +9,7 @@ import {
   type ParticipantsOf,
   type RowParticipant,
 } from './participants.ts'
-import { LETTER_ID, makeLeased, ORDERED_ROUTE, PLAIN_ROUTE, SAYING } from './settlement.fixture.ts'
+import { DEAD_LETTER_ID, makeLeased, ORDERED_ROUTE, PLAIN_ROUTE, SAYING } from './settlement.fixture.ts'
 
 const UPSERT_ROUTE = { action: { type: 'upsert' } } as Route
 
@@ -136,7 +136,7 @@ describe('the participants of a row', () => {
     expect([
       listNames({}, PLAIN_ROUTE, decision),
       listNames({ class: 'transient' }, PLAIN_ROUTE, decision),
-      listNames({ replayOf: LETTER_ID }, PLAIN_ROUTE, decision),
+      listNames({ replayOf: DEAD_LETTER_ID }, PLAIN_ROUTE, decision),
       listNames({ lane: 'o1' }, ORDERED_ROUTE, decision),
     ]).toEqual(row)
   })
@@ -154,7 +154,7 @@ describe('the participants of a row', () => {
   })
 
   test('the three of a replay in a lane that dies again', () => {
-    const work = { replayOf: LETTER_ID, lane: 'o1', class: 'transient' } as const
+    const work = { replayOf: DEAD_LETTER_ID, lane: 'o1', class: 'transient' } as const
     expect(listNames(work, ORDERED_ROUTE, DECISIONS.dead as Decision)).toBe('deadLetter failure lane')
   })
 })

@@ -6,7 +6,7 @@
 //
 // A participant lives beside its subject and never commits. The events that it emits are plans of its part.
 
-import { letterOf, type WorkKind } from '../../core/queue/work/index.ts'
+import { deadLetterOf, type WorkKind } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { EventPlan, Planned } from '../commit/index.ts'
@@ -70,10 +70,10 @@ export interface Participants {
 
 export type ParticipantsOf = (held: Held, route: Route | null) => readonly Participant[]
 
-const NOBODY: readonly never[] = []
+const NO_PARTICIPANTS: readonly never[] = []
 
 /** For jobs of kinds that have no participants. */
-export const noParticipants: ParticipantsOf = () => NOBODY
+export const noParticipants: ParticipantsOf = () => NO_PARTICIPANTS
 
 export function listParticipants({ runs, steps, batches, locks }: Participants): ParticipantsOf {
   const around = (...own: readonly Participant[]) => ({
@@ -100,7 +100,7 @@ export function listParticipants({ runs, steps, batches, locks }: Participants):
   return (held, route) => {
     // A newer version may have made a job of a kind that is not in the table.
     const list = lists[held.work.kind] ?? null
-    if (list === null) return NOBODY
+    if (list === null) return NO_PARTICIPANTS
     const isUpsert = route?.action.type === 'upsert'
     if (runs.takesPart(held, route)) return isUpsert ? list.upsertsByCalls : list.calls
     return isUpsert ? list.upserts : list.plain
@@ -139,7 +139,7 @@ export function listRowParticipants({ deadLetter, failure, lane }: RowParticipan
   const lists = Array.from({ length: 8 }, (_, bits) => ordered.filter((_, at) => (bits & (1 << at)) !== 0))
   return (held, route, decision) => {
     const { to } = decision
-    const endsReplay = to !== 'again' && to !== 'parked' && letterOf(held.work) !== null
+    const endsReplay = to !== 'again' && to !== 'parked' && deadLetterOf(held.work) !== null
     const bits =
       (to === 'dead' || endsReplay ? DEAD_LETTER : 0) |
       (concerns(held, decision) ? FAILURE : 0) |

@@ -67,7 +67,7 @@ function makeWorld(
   const unitOfWork = makeUnitOfWork({
     log: makeMemoryLog(),
     commits: { once: commit, firmly: commit },
-    births: {
+    leasedOnInsert: {
       settle: (plan: Planned, isStored) =>
         void ended.push(`${(plan as unknown as NamedPlan).name} ${isStored ? 'started' : 'released'}`),
     },

@@ -18,7 +18,7 @@ export interface Settler {
 /** Each is another change of the same rows, such as a step of the same instance. Giving up would lose a known outcome. */
 const REBUILDS_MAX = 1_000
 const PART_UNENDING = orFail('assertion failed: what a job is settled with changes without end')
-const LETTER_UNENDING = orFail('assertion failed: the dead letter of a replay changes without end')
+const DEAD_LETTER_UNENDING = orFail('assertion failed: the dead letter of a replay changes without end')
 const NONE: readonly never[] = []
 
 export function makeSettler(deps: {
@@ -61,7 +61,7 @@ export function makeSettler(deps: {
       if (result.guard > own.length) return retry()
       return { ok: false, why: 'guard', index: result.guard - 1, found: result.found }
     }
-    return retrying(RACES_MAX, commitOnce, LETTER_UNENDING)
+    return retrying(RACES_MAX, commitOnce, DEAD_LETTER_UNENDING)
   }
 
   /** Asks the participants from `at` on, then commits. */

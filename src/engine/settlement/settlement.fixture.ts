@@ -17,7 +17,7 @@ import { type Item, makeItem } from '../leases/index.ts'
 import type { Saying } from './job-decision.ts'
 
 export const OWNER = 1 as Incarnation
-export const LETTER_ID = 'dlq_1' as DeadLetterId
+export const DEAD_LETTER_ID = 'dlq_1' as DeadLetterId
 export const SAYING: Saying = { counters: { attempts: 1, waits: 0, losses: 0 }, note: EMPTY_NOTE }
 export const PLAIN_ROUTE: Route = compileRoute(ROUTE)
 export const ORDERED_ROUTE: Route = compileRoute({
@@ -80,7 +80,7 @@ const WORK: WorkRow = {
 }
 
 export const LETTER: DeadLetter = {
-  id: LETTER_ID,
+  id: DEAD_LETTER_ID,
   version: 4,
   state: 'replaying',
   class: 'transient',

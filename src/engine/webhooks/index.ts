@@ -15,11 +15,11 @@ export {
   makeDeliveryActions,
   makeDeliveryRunner,
   makeDeliveryViews,
-  makeLending,
+  makeSlotLending,
   mustBeDecided,
   newDelivery,
   type Retried,
-  readTurn,
+  readDeliveryVersion,
   sightOf,
 } from './deliveries/index.ts'
 export {

@@ -5,11 +5,11 @@
 // Invariant: FI14 nothing of a field to be encrypted reaches the store in clear text.
 
 import type { WorkflowDocument } from '../../core/definitions/documents/index.ts'
-import { isSealed } from '../../core/events/sensitive/index.ts'
+import { isEncrypted } from '../../core/events/sensitive/index.ts'
 import type { InstanceId, TenantId } from '../../core/foundation/ids/index.ts'
 import { isNumeral, type JsonValue, parseJson, stringifyJson } from '../../core/foundation/json/index.ts'
 import type { Data, DataChange, Firing, HistoryEntry, Instance } from '../../core/workflows/instance/index.ts'
-import { type Seal, SealError } from '../../ports/seal.ts'
+import { type Encryption, EncryptionError } from '../../ports/encryption.ts'
 
 type Change = (value: JsonValue, path: string) => JsonValue
 
@@ -17,29 +17,29 @@ function pathsOf({ security }: Pick<WorkflowDocument, 'security'>): readonly str
   return security?.encrypt ?? []
 }
 
-export function sealInstance(
-  seal: Seal,
+export function encryptInstance(
+  encryption: Encryption,
   tenant: TenantId,
   document: Pick<WorkflowDocument, 'security'>,
   instance: Instance,
 ): Instance {
   const paths = pathsOf(document)
-  return paths.length === 0 ? instance : changed(instance, paths, closing(seal, tenant, instance.id))
+  return paths.length === 0 ? instance : changed(instance, paths, closing(encryption, tenant, instance.id))
 }
 
-/** Throws SealError. */
+/** Throws EncryptionError. */
 export function openInstance(
-  seal: Seal,
+  encryption: Encryption,
   tenant: TenantId,
   document: Pick<WorkflowDocument, 'security'>,
   instance: Instance,
 ): Instance {
   const paths = pathsOf(document)
-  return paths.length === 0 ? instance : changed(instance, paths, opening(seal, tenant, instance.id))
+  return paths.length === 0 ? instance : changed(instance, paths, opening(encryption, tenant, instance.id))
 }
 
-export function sealHistory(
-  seal: Seal,
+export function encryptHistory(
+  encryption: Encryption,
   tenant: TenantId,
   document: Pick<WorkflowDocument, 'security'>,
   id: InstanceId,
@@ -47,33 +47,40 @@ export function sealHistory(
 ): HistoryEntry {
   const paths = pathsOf(document)
   if (paths.length === 0) return entry
-  const close = closing(seal, tenant, id)
+  const close = closing(encryption, tenant, id)
   return changedEntry(entry, close, ({ path }) => paths.some((one) => touches(one, path)))
 }
 
 /** Decrypted; what cannot be decrypted stays as it is, because other fields may have been encrypted then. */
-export function openHistory(seal: Seal, tenant: TenantId, id: InstanceId, entry: HistoryEntry): HistoryEntry {
-  const open = opening(seal, tenant, id)
+export function openHistory(
+  encryption: Encryption,
+  tenant: TenantId,
+  id: InstanceId,
+  entry: HistoryEntry,
+): HistoryEntry {
+  const open = opening(encryption, tenant, id)
   const leniently: Change = (value, path) => {
     try {
       return open(value, path)
     } catch (error) {
-      if (error instanceof SealError) return value
+      if (error instanceof EncryptionError) return value
       throw error
     }
   }
   return changedEntry(entry, leniently, () => true)
 }
 
-function closing(seal: Seal, tenant: TenantId, id: InstanceId): Change {
+function closing(encryption: Encryption, tenant: TenantId, id: InstanceId): Change {
   return (value, path) =>
-    value === null ? null : seal.seal({ tenant, row: id, part: 'data' }, stringifyJson(value), [path])
+    value === null
+      ? null
+      : encryption.encrypt({ tenant, row: id, part: 'data' }, stringifyJson(value), [path])
 }
 
-function opening(seal: Seal, tenant: TenantId, id: InstanceId): Change {
+function opening(encryption: Encryption, tenant: TenantId, id: InstanceId): Change {
   return (value) =>
-    typeof value === 'string' && isSealed(value)
-      ? parseJson(seal.open({ tenant, row: id, part: 'data' }, value).text)
+    typeof value === 'string' && isEncrypted(value)
+      ? parseJson(encryption.open({ tenant, row: id, part: 'data' }, value).text)
       : value
 }
 

@@ -62,7 +62,7 @@ export async function itemsOfFiring(
   )
 }
 
-async function lettersOf(
+async function deadLettersOf(
   reads: Pick<TenantReads, 'deadLetters'>,
   consumer: string,
   { eventId }: Instance,
@@ -75,13 +75,13 @@ async function lettersOf(
  * Guards that a failed firing is not replayed while the instance goes on without it: a replay changes its
  * dead letter. Earlier replays are among the jobs that are read after this.
  */
-export async function guardLetters(
+export async function guardDeadLetters(
   reads: Pick<TenantReads, 'deadLetters' | 'workOfInstance'>,
   consumer: string,
   instance: Instance,
   firing: Pick<Firing, 'number'>,
 ): Promise<readonly Guard[]> {
-  const letters = await lettersOf(reads, consumer, instance)
+  const letters = await deadLettersOf(reads, consumer, instance)
   const items = await itemsOfFiring(reads, instance, firing)
   const own = new Set<string>(items.map(({ id }) => id))
   return letters
@@ -90,13 +90,13 @@ export async function guardLetters(
 }
 
 /** The dead letter by which a replay continues; null: none can be replayed. Throws AppError if one is being replayed. */
-export async function letterOfItems(
+export async function deadLetterOfItems(
   reads: Pick<TenantReads, 'deadLetters' | 'workOfInstance'>,
   consumer: string,
   instance: Instance,
   items: readonly WorkRow[],
 ): Promise<DeadLetter | null> {
-  const letters = await lettersOf(reads, consumer, instance)
+  const letters = await deadLettersOf(reads, consumer, instance)
   // A dead letter names the job that replays it, which may be newer than the jobs that were read.
   const number = parseStepName(items[0]?.step ?? '')?.number
   const all = number === undefined ? items : await itemsOfFiring(reads, instance, { number })

@@ -4,7 +4,7 @@ import type { WorkflowDocument } from '../../core/definitions/documents/index.ts
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import type { Instance } from '../../core/workflows/instance/index.ts'
 import { type Node, SOURCE, type World } from '../engine.fixture.ts'
-import type { Hand } from './instance-actions.ts'
+import type { Operator } from './instance-actions.ts'
 import { begin, CREATE, place, post, transition } from './saga.fixture.ts'
 
 export const TRIAGE: WorkflowDocument = {
@@ -63,10 +63,10 @@ export const SEALED: WorkflowDocument = {
 }
 
 const base = { tenant: DEFAULT_TENANT, permissions: [] }
-export const ANN: Hand = { ...base, actor: 'ann', role: 'operator', permissions: ['triage.approve'] }
-export const BOB: Hand = { ...base, actor: 'bob', role: 'operator' }
-export const EVE: Hand = { ...base, actor: 'eve', role: 'viewer' }
-export const ADA: Hand = { ...base, actor: 'ada', role: 'admin' }
+export const ANN: Operator = { ...base, actor: 'ann', role: 'operator', permissions: ['triage.approve'] }
+export const BOB: Operator = { ...base, actor: 'bob', role: 'operator' }
+export const EVE: Operator = { ...base, actor: 'eve', role: 'viewer' }
+export const ADA: Operator = { ...base, actor: 'ada', role: 'admin' }
 
 export const documents = (...workflows: readonly WorkflowDocument[]) => [SOURCE, ...workflows]
 

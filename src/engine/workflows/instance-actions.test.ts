@@ -20,7 +20,7 @@ import { called, look, made } from './saga.fixture.ts'
 async function start(workflow = TRIAGE, answer = made as Parameters<typeof makeWorld>[0]) {
   const world = makeWorld(answer)
   const node = await world.node({ documents: documents(workflow) })
-  return { world, node, people: node.engine.workflows, ...node.engine.workflows }
+  return { world, node, operatorApi: node.engine.workflows, ...node.engine.workflows }
 }
 
 async function entries(world: World, { id }: Pick<Instance, 'id'>): Promise<readonly HistoryEntry[]> {
@@ -33,15 +33,15 @@ const NOTE = { note: 'fine' }
 
 describe('firing manually', () => {
   test('[HD3] [HD4] needs the permission, fires, and records who did it and why', async () => {
-    const { world, node, hands } = await start()
+    const { world, node, instanceActions } = await start()
     const instance = await open(world, node)
     const asked = { transition: 'approve', input: NOTE, comment: 'looks good' }
-    expect(await refusal(world, hands.fire(BOB, instance.id, asked))).toMatchObject({
+    expect(await refusal(world, instanceActions.fire(BOB, instance.id, asked))).toMatchObject({
       code: 'permission_needed',
       message: 'firing approve needs the permission triage.approve',
       details: { needed: 'triage.approve' },
     })
-    const fired = await heard(world, hands.fire(ANN, instance.id, asked))
+    const fired = await heard(world, instanceActions.fire(ANN, instance.id, asked))
     expect(fired).toMatchObject({ state: 'completed', marking: { closed: 1 }, data: { note: 'fine' } })
     expect(await entries(world, instance)).toContainEqual(
       expect.objectContaining({ name: 'approve', actor: 'ann', comment: 'looks good', input: NOTE }),
@@ -61,11 +61,11 @@ describe('firing manually', () => {
   })
 
   test('[HD3] [HD5] an impossible firing is refused with the reason, and changes nothing', async () => {
-    const { world, node, hands } = await start()
+    const { world, node, instanceActions } = await start()
     const { id } = await open(world, node, 'd1', { by: 'ann' })
     const before = await world.reads.instance(id)
     const fire = (transition: string, input: object = NOTE) =>
-      refusal(world, hands.fire(ANN, id, { transition, input: input as never, comment: null }))
+      refusal(world, instanceActions.fire(ANN, id, { transition, input: input as never, comment: null }))
     expect(await fire('aprove')).toMatchObject({
       code: 'unknown_transition',
       message: 'the workflow triage has no transition ‘aprove’; did you mean ‘approve’?',
@@ -78,38 +78,44 @@ describe('firing manually', () => {
     })
     const nobody = 'ins_nobody' as InstanceId
     const asked = { transition: 'reject', input: null, comment: null }
-    expect(await refusal(world, hands.fire(ANN, nobody, asked))).toMatchObject({ code: 'not_found' })
+    expect(await refusal(world, instanceActions.fire(ANN, nobody, asked))).toMatchObject({
+      code: 'not_found',
+    })
     expect(await world.reads.instance(id)).toEqual(before)
   })
 
   test('[HD5] invalid input, and an instance that has ended, are refused', async () => {
-    const { world, node, hands } = await start()
+    const { world, node, instanceActions } = await start()
     const { id } = await open(world, node)
     const wrong = { transition: 'approve', input: { note: 7 }, comment: null }
-    expect(await refusal(world, hands.fire(ANN, id, wrong))).toMatchObject({ code: 'invalid_input' })
-    await heard(world, hands.fire(ANN, id, { transition: 'reject', input: null, comment: null }))
-    const again = hands.fire(ANN, id, { transition: 'reject', input: null, comment: null })
+    expect(await refusal(world, instanceActions.fire(ANN, id, wrong))).toMatchObject({
+      code: 'invalid_input',
+    })
+    await heard(world, instanceActions.fire(ANN, id, { transition: 'reject', input: null, comment: null }))
+    const again = instanceActions.fire(ANN, id, { transition: 'reject', input: null, comment: null })
     expect(await refusal(world, again)).toMatchObject({ code: 'instance_ended' })
   })
 
   test('[HD11] why lists each rule, including the caller’s permission', async () => {
-    const { world, node, hands } = await start()
+    const { world, node, instanceActions } = await start()
     const { id } = await open(world, node)
-    const whyOf = async (hand: typeof ANN) => heard(world, hands.why(hand, id, 'approve'))
+    const whyOf = async (operator: typeof ANN) => heard(world, instanceActions.why(operator, id, 'approve'))
     expect(await whyOf(ANN)).toMatchObject([{ name: 'approve', canFire: true }])
     const [explained] = await whyOf(EVE)
     expect(explained?.canFire).toBe(false)
     expect(explained?.rules.filter(({ holds }) => !holds)).toEqual([
       { rule: 'permission', holds: false, message: 'the caller lacks the permission triage.approve' },
     ])
-    const all = await heard(world, hands.why(ANN, id, null))
+    const all = await heard(world, instanceActions.why(ANN, id, null))
     expect(all.map(({ name, canFire }) => [name, canFire])).toEqual([
       ['prioritise', false],
       ['approve', true],
       ['reject', true],
       ['expedite', false],
     ])
-    expect(await refusal(world, hands.why(ANN, id, 'rejekt'))).toMatchObject({ code: 'unknown_transition' })
+    expect(await refusal(world, instanceActions.why(ANN, id, 'rejekt'))).toMatchObject({
+      code: 'unknown_transition',
+    })
   })
 })
 
@@ -125,55 +131,60 @@ describe('who may see', () => {
   } as const
 
   test('[HD2] without the required permission nothing of an instance is seen or changed', async () => {
-    const { world, node, people, hands, reading } = await start(guarded)
+    const { world, node, operatorApi, instanceActions, reading } = await start(guarded)
     const { id } = await open(world, node)
     const denied = { code: 'permission_needed', details: { needed: 'triage.see' } }
     for (const asking of [
-      () => hands.fire(ANN, id, { transition: 'reject', input: null, comment: null }),
-      () => hands.move(ANN, id, { from: { review: 1 }, to: { closed: 1 }, reason: null }),
-      () => hands.edit(ANN, id, { changes: [{ path: 'data.x', value: 1 }], reason: null }),
-      () => hands.cancel(ANN, id, { reason: null }),
-      () => hands.retry(ANN, id, { firing: null, reason: null }),
-      () => hands.why(ANN, id, null),
+      () => instanceActions.fire(ANN, id, { transition: 'reject', input: null, comment: null }),
+      () => instanceActions.move(ANN, id, { from: { review: 1 }, to: { closed: 1 }, reason: null }),
+      () => instanceActions.edit(ANN, id, { changes: [{ path: 'data.x', value: 1 }], reason: null }),
+      () => instanceActions.cancel(ANN, id, { reason: null }),
+      () => instanceActions.retry(ANN, id, { firing: null, reason: null }),
+      () => instanceActions.why(ANN, id, null),
       () => reading.one(ANN, id),
       () => reading.history(ANN, id, { after: 0, limit: 10 }),
       () => reading.at(ANN, id, { sequence: 1 }),
-      () => people.migrations.one(ANN, id, { dryRun: true, reason: null }),
-      async () => people.one(ANN, 'triage'),
+      () => operatorApi.migrations.one(ANN, id, { dryRun: true, reason: null }),
+      async () => operatorApi.one(ANN, 'triage'),
     ])
       expect(await refusal(world, asking()), String(asking)).toMatchObject(denied)
     expect((await look(world, { id })).marking).toEqual({ review: 1 })
     expect((await heard(world, reading.list(ANN, { cursor: null, limit: 10 }))).items).toEqual([])
-    expect(people.list(ANN)).toEqual([])
+    expect(operatorApi.list(ANN)).toEqual([])
     expect(reading.maySee(ANN, 'triage')).toBe(false)
     const seer = { ...ANN, permissions: ['triage.see'] }
     expect((await heard(world, reading.list(seer, { cursor: null, limit: 10 }))).items).toHaveLength(1)
-    expect(people.list(seer)).toHaveLength(1)
-    expect(people.list(ADA)).toHaveLength(1)
+    expect(operatorApi.list(seer)).toHaveLength(1)
+    expect(operatorApi.list(ADA)).toHaveLength(1)
   })
 
   test('[HD3] a manual start needs the permission of its trigger', async () => {
-    const { world, people } = await start()
+    const { world, operatorApi } = await start()
     const request = { input: { order: 'o9' } }
-    expect(await refusal(world, people.start(ANN, 'triage', request))).toMatchObject({
+    expect(await refusal(world, operatorApi.start(ANN, 'triage', request))).toMatchObject({
       code: 'permission_needed',
       message: 'starting triage needs the permission triage.start',
     })
     const starter = { ...ANN, permissions: ['triage.start'] }
-    expect(await refusal(world, people.start(starter, 'triage', { input: {} }))).toMatchObject({
+    expect(await refusal(world, operatorApi.start(starter, 'triage', { input: {} }))).toMatchObject({
       code: 'invalid_input',
     })
-    const { instanceId } = await heard(world, people.start(starter, 'triage', request))
+    const { instanceId } = await heard(world, operatorApi.start(starter, 'triage', request))
     expect(await look(world, { id: instanceId })).toMatchObject({ data: { order: 'o9' } })
-    expect(await refusal(world, people.start(starter, 'triag', request))).toMatchObject({ code: 'not_found' })
+    expect(await refusal(world, operatorApi.start(starter, 'triag', request))).toMatchObject({
+      code: 'not_found',
+    })
   })
 
   test('[HD7] encrypted values are hidden from viewers, in data, history, results and the past', async () => {
-    const { world, node, hands, reading } = await start(SEALED)
+    const { world, node, instanceActions, reading } = await start(SEALED)
     const { id } = await open(world, node)
     await heard(
       world,
-      hands.edit(ANN, id, { changes: [{ path: 'data.email', value: 'ann@example.com' }], reason: 'moved' }),
+      instanceActions.edit(ANN, id, {
+        changes: [{ path: 'data.email', value: 'ann@example.com' }],
+        reason: 'moved',
+      }),
     )
     const seen = await heard(world, reading.one(EVE, id))
     expect(seen.instance.data).toMatchObject({ order: 'o-d1', email: '[hidden]' })
@@ -195,11 +206,15 @@ describe('who may see', () => {
 
 describe('moving and editing', () => {
   test('[HD4] tokens are moved past every transition, with who and why', async () => {
-    const { world, node, hands } = await start()
+    const { world, node, instanceActions } = await start()
     const instance = await open(world, node)
     const moved = await heard(
       world,
-      hands.move(BOB, instance.id, { from: { review: 1 }, to: { rejected: 1 }, reason: 'a duplicate' }),
+      instanceActions.move(BOB, instance.id, {
+        from: { review: 1 },
+        to: { rejected: 1 },
+        reason: 'a duplicate',
+      }),
     )
     expect(moved).toMatchObject({ state: 'failed', marking: { rejected: 1 } })
     expect(await entries(world, instance)).toContainEqual(
@@ -214,11 +229,11 @@ describe('moving and editing', () => {
   })
 
   test('[HD3] [HD5] an unknown place is refused with a suggestion', async () => {
-    const { world, node, hands } = await start()
+    const { world, node, instanceActions } = await start()
     const { id } = await open(world, node)
     const before = await world.reads.instance(id)
     const move = (from: Record<string, number>, to: Record<string, number>) =>
-      refusal(world, hands.move(BOB, id, { from, to, reason: null }))
+      refusal(world, instanceActions.move(BOB, id, { from, to, reason: null }))
     expect(await move({ review: 1 }, { close: 1 })).toMatchObject({
       code: 'unknown_place',
       message: 'the workflow triage has no place ‘close’; did you mean ‘closed’?',
@@ -228,14 +243,14 @@ describe('moving and editing', () => {
   })
 
   test('[HD5] a preview of an edit shows the changes, and changes nothing', async () => {
-    const { world, node, hands } = await start()
+    const { world, node, instanceActions } = await start()
     const { id } = await open(world, node)
     const before = await world.reads.instance(id)
     const request = {
       changes: [{ path: 'data.urgent', value: true }, { path: 'data.email' }],
       reason: 'called in',
     }
-    expect(await heard(world, hands.previewEdit(ANN, id, request))).toEqual({
+    expect(await heard(world, instanceActions.previewEdit(ANN, id, request))).toEqual({
       changes: expect.arrayContaining([
         { path: 'data.urgent', after: true },
         { path: 'data.email', before: SECRET },
@@ -244,7 +259,7 @@ describe('moving and editing', () => {
       marking: { closed: 1 },
     })
     expect(await world.reads.instance(id)).toEqual(before)
-    const edited = await heard(world, hands.edit(ANN, id, request))
+    const edited = await heard(world, instanceActions.edit(ANN, id, request))
     expect(edited).toMatchObject({ state: 'completed', data: { urgent: true } })
     const line = node.log.messages.find(({ name }) => name === 'instance.edited')
     expect(line?.fields).toMatchObject({
@@ -256,18 +271,21 @@ describe('moving and editing', () => {
   })
 
   test('[HD5] an edit outside the data is refused', async () => {
-    const { world, node, hands } = await start()
+    const { world, node, instanceActions } = await start()
     const { id } = await open(world, node)
-    const edit = hands.edit(ANN, id, { changes: [{ path: 'marking.review', value: 2 }], reason: null })
+    const edit = instanceActions.edit(ANN, id, {
+      changes: [{ path: 'marking.review', value: 2 }],
+      reason: null,
+    })
     expect(await refusal(world, edit)).toMatchObject({ code: 'invalid_input' })
   })
 })
 
 describe('cancelling', () => {
   test('[HD4] an instance is cancelled, with who and why', async () => {
-    const { world, node, hands } = await start()
+    const { world, node, instanceActions } = await start()
     const instance = await open(world, node)
-    const ended = await heard(world, hands.cancel(BOB, instance.id, { reason: 'not wanted' }))
+    const ended = await heard(world, instanceActions.cancel(BOB, instance.id, { reason: 'not wanted' }))
     expect(ended.state).toBe('cancelled')
     expect(await last(world, instance)).toMatchObject({
       type: 'cancelled',
@@ -277,11 +295,11 @@ describe('cancelling', () => {
   })
 
   test('[HD6] not while the outcome of an effect is unknown', async () => {
-    const { world, node, hands } = await start(TRIAGE, () => LOST)
+    const { world, node, instanceActions } = await start(TRIAGE, () => LOST)
     const { id } = await open(world, node)
     const [item] = await world.reads.workOfInstance(id, { all: true })
     expect(item?.state).toBe('parked')
-    expect(await refusal(world, hands.cancel(BOB, id, { reason: null }))).toMatchObject({
+    expect(await refusal(world, instanceActions.cancel(BOB, id, { reason: null }))).toMatchObject({
       code: 'in_doubt',
       details: { workId: item?.id, state: 'unknown' },
     })
@@ -289,10 +307,10 @@ describe('cancelling', () => {
   })
 
   test('[HD6] nor while a call is in progress', async () => {
-    const { world, node, hands } = await start(TRIAGE, () => null)
+    const { world, node, instanceActions } = await start(TRIAGE, () => null)
     const { id } = await open(world, node)
     expect(called(world)).toEqual(['prioritise'])
-    expect(await refusal(world, hands.cancel(BOB, id, { reason: null }))).toMatchObject({
+    expect(await refusal(world, instanceActions.cancel(BOB, id, { reason: null }))).toMatchObject({
       code: 'in_doubt',
       details: { state: 'reserved' },
     })
@@ -304,12 +322,12 @@ describe('retrying', () => {
     call < from ? answered(422) : made(request)
 
   test('[HD8] a failed step continues by its dead letter', async () => {
-    const { world, node, hands } = await start(TRIAGE, failing(2))
+    const { world, node, instanceActions } = await start(TRIAGE, failing(2))
     const instance = await open(world, node)
     expect((await look(world, instance)).attention).toBe('step_failed')
     const retried = await heard(
       world,
-      hands.retry(ANN, instance.id, { firing: null, reason: 'vendor mended' }),
+      instanceActions.retry(ANN, instance.id, { firing: null, reason: 'vendor mended' }),
     )
     expect(retried.firing).toBe(1)
     await world.pass()
@@ -323,19 +341,19 @@ describe('retrying', () => {
   })
 
   test('[HD8] and by a new job if the dead letter was discarded', async () => {
-    const { world, node, hands } = await start(TRIAGE, failing(2))
+    const { world, node, instanceActions } = await start(TRIAGE, failing(2))
     const instance = await open(world, node)
     const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 10 })).items
     if (letter === undefined) throw new Error('there is no letter')
     await heard(world, node.engine.discard(ANN.tenant, letter.id, { actor: 'ann', reason: 'wrong' }))
-    await heard(world, hands.retry(ANN, instance.id, { firing: 1, reason: null }))
+    await heard(world, instanceActions.retry(ANN, instance.id, { firing: 1, reason: null }))
     await world.pass()
     expect(await look(world, instance)).toMatchObject({ marking: { review: 1 }, attention: null })
     expect(called(world)).toEqual(['prioritise', 'prioritise'])
   })
 
   test('[HD8] one that is replayed at the same moment continues by one job', async () => {
-    const { world, node, hands } = await start(TRIAGE, failing(2))
+    const { world, node, instanceActions } = await start(TRIAGE, failing(2))
     const instance = await open(world, node)
     const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 10 })).items
     if (letter === undefined) throw new Error('there is no letter')
@@ -346,7 +364,7 @@ describe('retrying', () => {
       })
     await heard(world, control('pause'))
     await heard(world, node.engine.replay(ANN.tenant, letter.id, { force: true }))
-    const retry = hands.retry(ANN, instance.id, { firing: 1, reason: null })
+    const retry = instanceActions.retry(ANN, instance.id, { firing: 1, reason: null })
     expect(await refusal(world, retry)).toMatchObject({ code: 'conflict' })
     await heard(world, control('resume'))
     await world.pass()
@@ -354,21 +372,22 @@ describe('retrying', () => {
   })
 
   test('[HD8] a step that did not fail is not retried', async () => {
-    const { world, node, hands } = await start()
+    const { world, node, instanceActions } = await start()
     const { id } = await open(world, node)
-    const retry = (firing: number | null) => refusal(world, hands.retry(ANN, id, { firing, reason: null }))
+    const retry = (firing: number | null) =>
+      refusal(world, instanceActions.retry(ANN, id, { firing, reason: null }))
     expect(await retry(null)).toMatchObject({ code: 'firing_gone' })
     expect(await retry(1)).toMatchObject({ code: 'firing_gone', message: 'no firing 1 is open' })
   })
 })
 
 test('[HD10] an instance is shown as it was at any step and at any instant', async () => {
-  const { world, node, hands, reading } = await start()
+  const { world, node, instanceActions, reading } = await start()
   const { id } = await open(world, node)
   const opened = world.now()
   await world.pass(60_000)
   const edit = { changes: [{ path: 'data.order', value: 'o2' }], reason: 'typo' }
-  await heard(world, hands.edit(ANN, id, edit))
+  await heard(world, instanceActions.edit(ANN, id, edit))
   const at = async (until: Parameters<typeof reading.at>[2]) =>
     (await heard(world, reading.at(ANN, id, until))).past
   expect(await at({ sequence: 1 })).toMatchObject({ marking: { incoming: 1 }, data: { order: 'o-d1' } })

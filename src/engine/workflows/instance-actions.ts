@@ -32,7 +32,7 @@ import type { Log } from '../../ports/log.ts'
 import type { Guard, Store, TenantReads, Write } from '../../ports/store.ts'
 import type { Caller, Decided } from '../access/index.ts'
 import { orConflict, RACES_MAX, retrying, type UnitOfWork } from '../commit/index.ts'
-import { failedFiring, itemsOfFiring, letterOfItems, resumeFiring, withItem } from './failed-firings.ts'
+import { deadLetterOfItems, failedFiring, itemsOfFiring, resumeFiring, withItem } from './failed-firings.ts'
 import type { Loaded, Origin } from './instance-types.ts'
 import type { Instances } from './instances.ts'
 import { refusalError, unknownName } from './machine-refusals.ts'
@@ -40,7 +40,7 @@ import { firingItem } from './replayed-step.ts'
 import { assertPermitted, assertSees } from './workflow-permissions.ts'
 
 /** The acting user. */
-export type Hand = Pick<Caller, 'tenant' | 'actor' | 'role' | 'permissions'>
+export type Operator = Pick<Caller, 'tenant' | 'actor' | 'role' | 'permissions'>
 
 interface Why {
   readonly reason: string | null
@@ -70,25 +70,25 @@ export interface Preview {
   readonly marking: Marking
 }
 
-export interface Hands {
-  fire(hand: Hand, id: InstanceId, request: FireRequest): Promise<Instance>
-  move(hand: Hand, id: InstanceId, request: MoveRequest): Promise<Instance>
-  edit(hand: Hand, id: InstanceId, request: EditRequest): Promise<Instance>
-  previewEdit(hand: Hand, id: InstanceId, request: EditRequest): Promise<Preview>
+export interface InstanceActions {
+  fire(operator: Operator, id: InstanceId, request: FireRequest): Promise<Instance>
+  move(operator: Operator, id: InstanceId, request: MoveRequest): Promise<Instance>
+  edit(operator: Operator, id: InstanceId, request: EditRequest): Promise<Instance>
+  previewEdit(operator: Operator, id: InstanceId, request: EditRequest): Promise<Preview>
   /** `firing` null: the one that failed. Returns the job by which it continues. */
   retry(
-    hand: Hand,
+    operator: Operator,
     id: InstanceId,
     request: Why & { readonly firing: number | null },
   ): Promise<{ readonly workId: WorkId; readonly firing: number }>
-  cancel(hand: Hand, id: InstanceId, request: Why): Promise<Instance>
+  cancel(operator: Operator, id: InstanceId, request: Why): Promise<Instance>
   /** Why transitions can or cannot fire, for this caller; `transition` null: all of them. */
-  why(hand: Hand, id: InstanceId, transition: string | null): Promise<readonly Explained[]>
+  why(operator: Operator, id: InstanceId, transition: string | null): Promise<readonly Explained[]>
   /** Throws AppError: there is none, or the caller may not see it. */
-  find(hand: Hand, id: InstanceId): Promise<Loaded>
+  find(operator: Operator, id: InstanceId): Promise<Loaded>
 }
 
-export interface HandDeps {
+export interface InstanceActionDeps {
   readonly store: Store
   readonly unitOfWork: Pick<UnitOfWork, 'once'>
   readonly instances: Instances
@@ -103,7 +103,7 @@ export interface HandDeps {
       readonly guards: readonly Guard[]
       readonly writes: readonly Write[]
       readonly work: { readonly id: WorkId }
-      told(decided: Decided): void
+      logDecision(decided: Decided): void
     }>
   }
   readonly log: Log
@@ -120,36 +120,42 @@ interface Resumed {
 
 export const NO_REASON = 'no reason given'
 
-export function makeHands(deps: HandDeps): Hands {
+export function makeInstanceActions(deps: InstanceActionDeps): InstanceActions {
   const { store, instances, log } = deps
 
-  const find: Hands['find'] = async (hand, id) => {
-    const loaded = await instances.load(hand.tenant, id)
+  const find: InstanceActions['find'] = async (operator, id) => {
+    const loaded = await instances.load(operator.tenant, id)
     if (loaded === null) throw new AppError('not_found', `there is no instance ${id.slice(0, 100)}`)
-    assertSees(hand, loaded.workflow.document)
+    assertSees(operator, loaded.workflow.document)
     return loaded
   }
 
-  const tell = (name: string, hand: Hand, instance: Instance, why: string | null, facts: object = {}) => {
+  const logAction = (
+    name: string,
+    operator: Operator,
+    instance: Instance,
+    why: string | null,
+    facts: object = {},
+  ) => {
     const { id, workflow, version, correlationId } = instance
-    const about = { tenant: hand.tenant, instance: id, workflow, version, correlationId }
-    log.info(name, { ...about, ...facts, actor: hand.actor, reason: why })
+    const about = { tenant: operator.tenant, instance: id, workflow, version, correlationId }
+    log.info(name, { ...about, ...facts, actor: operator.actor, reason: why })
   }
 
-  const apply = async (hand: Hand, id: InstanceId, input: InstanceInput): Promise<Instance> => {
-    const stepped = await instances.apply(hand.tenant, id, input)
+  const apply = async (operator: Operator, id: InstanceId, input: InstanceInput): Promise<Instance> => {
+    const stepped = await instances.apply(operator.tenant, id, input)
     if (!stepped.ok) throw refusalError(stepped.refused)
     deps.wake()
     return stepped.instance
   }
 
-  const scopeOf = async (hand: Hand, { instance }: Loaded): Promise<StepEnv> =>
-    instances.envOf(await instances.originOf(hand.tenant, instance))
+  const scopeOf = async (operator: Operator, { instance }: Loaded): Promise<StepEnv> =>
+    instances.envOf(await instances.originOf(operator.tenant, instance))
 
-  const editOf = (hand: Hand, { changes, reason }: EditRequest): InstanceInput => ({
+  const editOf = (operator: Operator, { changes, reason }: EditRequest): InstanceInput => ({
     type: 'edit',
     changes,
-    actor: hand.actor,
+    actor: operator.actor,
     reason: reason ?? NO_REASON,
   })
 
@@ -158,25 +164,25 @@ export function makeHands(deps: HandDeps): Hands {
    * records who requested it.
    */
   const resume = (
-    hand: Hand,
+    operator: Operator,
     id: InstanceId,
     asked: number | null,
     reason: string | null,
   ): Promise<Resumed> => {
-    const { tenant } = hand
+    const { tenant } = operator
     const reads = store.forTenant(tenant)
     const resumeOnce = async (retry: () => Promise<Resumed>): Promise<Resumed> => {
-      const loaded = await find(hand, id)
+      const loaded = await find(operator, id)
       const { workflow, instance } = loaded
       if (instance.state !== 'active')
         throw new AppError('instance_ended', `the instance is ${instance.state}`)
       const firing = failedFiring(instance, asked)
       const origin = await instances.originOf(tenant, instance)
-      const by = { actor: hand.actor, reason: reason ?? NO_REASON }
+      const by = { actor: operator.actor, reason: reason ?? NO_REASON }
       const stepped = resumeFiring(loaded, firing, instances.envOf(origin), by)
       if (!stepped.ok) throw refusalError(stepped.refused)
       const items = await itemsOfFiring(reads, instance, firing)
-      const letter = await letterOfItems(reads, workflow.consumer, instance, items)
+      const letter = await deadLetterOfItems(reads, workflow.consumer, instance, items)
       // The operator requests this very step: earlier failures are known.
       const replayed = letter === null ? null : await deps.letters.prepare(tenant, letter, { force: true })
       const anew = { store, ids: deps.ids, instances: () => instances }
@@ -196,7 +202,7 @@ export function makeHands(deps: HandDeps): Hands {
         plans: [planned],
       })
       if (!result.ok) return retry()
-      replayed?.told({ actor: hand.actor, reason })
+      replayed?.logDecision({ actor: operator.actor, reason })
       return { workId, firing, instance: planned.instance }
     }
     return retrying(RACES_MAX, resumeOnce, orConflict('the instance changes without end; try again'))
@@ -205,54 +211,54 @@ export function makeHands(deps: HandDeps): Hands {
   return {
     find,
 
-    async fire(hand, id, { transition: name, input, comment }) {
-      const { workflow } = await find(hand, id)
+    async fire(operator, id, { transition: name, input, comment }) {
+      const { workflow } = await find(operator, id)
       const transition = transitionOf(workflow, name)
-      assertPermitted(hand, transition.document.permission, `firing ${name}`)
-      const fired = await apply(hand, id, {
+      assertPermitted(operator, transition.document.permission, `firing ${name}`)
+      const fired = await apply(operator, id, {
         type: 'fire',
         transition: name,
-        actor: hand.actor,
+        actor: operator.actor,
         input,
         comment,
       })
-      tell('instance.fired', hand, fired, comment, { transition: name })
+      logAction('instance.fired', operator, fired, comment, { transition: name })
       return fired
     },
 
-    async move(hand, id, { from, to, reason }) {
-      const { workflow } = await find(hand, id)
+    async move(operator, id, { from, to, reason }) {
+      const { workflow } = await find(operator, id)
       for (const place of [...Object.keys(from), ...Object.keys(to)]) {
         if (!workflow.places.has(place))
           throw unknownName('unknown_place', workflow.document.name, place, workflow.places.keys())
       }
       const why = reason ?? NO_REASON
-      const moved = await apply(hand, id, { type: 'move', from, to, actor: hand.actor, reason: why })
-      tell('instance.moved', hand, moved, reason, { from, to })
+      const moved = await apply(operator, id, { type: 'move', from, to, actor: operator.actor, reason: why })
+      logAction('instance.moved', operator, moved, reason, { from, to })
       return moved
     },
 
-    async edit(hand, id, request) {
-      await find(hand, id)
-      const edited = await apply(hand, id, editOf(hand, request))
+    async edit(operator, id, request) {
+      await find(operator, id)
+      const edited = await apply(operator, id, editOf(operator, request))
       // Only paths: the values may be confidential.
-      tell('instance.edited', hand, edited, request.reason, {
+      logAction('instance.edited', operator, edited, request.reason, {
         paths: request.changes.map(({ path }) => path),
       })
       return edited
     },
 
-    async previewEdit(hand, id, request) {
-      const loaded = await find(hand, id)
-      const env = await scopeOf(hand, loaded)
-      const stepped = stepInstance(loaded.workflow, loaded.instance, editOf(hand, request), env)
+    async previewEdit(operator, id, request) {
+      const loaded = await find(operator, id)
+      const env = await scopeOf(operator, loaded)
+      const stepped = stepInstance(loaded.workflow, loaded.instance, editOf(operator, request), env)
       if (!stepped.ok) throw refusalError(stepped.refused)
       return previewOf(stepped.history, stepped.instance)
     },
 
-    async retry(hand, id, { firing: asked, reason }) {
-      const { workId, firing, instance } = await resume(hand, id, asked, reason)
-      tell('instance.retried', hand, instance, reason, {
+    async retry(operator, id, { firing: asked, reason }) {
+      const { workId, firing, instance } = await resume(operator, id, asked, reason)
+      logAction('instance.retried', operator, instance, reason, {
         firing: firing.number,
         step: firing.name,
         work: workId,
@@ -261,27 +267,27 @@ export function makeHands(deps: HandDeps): Hands {
       return { workId, firing: firing.number }
     },
 
-    async cancel(hand, id, { reason }) {
-      const { instance } = await find(hand, id)
-      await refuseDoubt(store.forTenant(hand.tenant), instance)
-      const cancelled = await apply(hand, id, {
+    async cancel(operator, id, { reason }) {
+      const { instance } = await find(operator, id)
+      await refuseDoubt(store.forTenant(operator.tenant), instance)
+      const cancelled = await apply(operator, id, {
         type: 'cancel',
-        actor: hand.actor,
+        actor: operator.actor,
         reason: reason ?? NO_REASON,
       })
-      tell('instance.cancelled', hand, cancelled, reason)
+      logAction('instance.cancelled', operator, cancelled, reason)
       return cancelled
     },
 
-    async why(hand, id, transition) {
-      const { workflow, instance } = await find(hand, id)
+    async why(operator, id, transition) {
+      const { workflow, instance } = await find(operator, id)
       if (transition !== null) transitionOf(workflow, transition)
-      const origin = await instances.originOf(hand.tenant, instance)
-      const env = { scope: shownScope(hand, origin, instances.envOf(origin).scope) }
-      const shown = hand.role === 'viewer' ? deps.hide(hand.tenant, workflow, instance) : instance
-      return explainTransitions(workflow, instance, env, hand.actor, shown)
+      const origin = await instances.originOf(operator.tenant, instance)
+      const env = { scope: shownScope(operator, origin, instances.envOf(origin).scope) }
+      const shown = operator.role === 'viewer' ? deps.hide(operator.tenant, workflow, instance) : instance
+      return explainTransitions(workflow, instance, env, operator.actor, shown)
         .filter(({ name }) => transition === null || name === transition)
-        .map((one) => withPermission(hand, transitionOf(workflow, one.name), one))
+        .map((one) => withPermission(operator, transitionOf(workflow, one.name), one))
     },
   }
 }
@@ -304,17 +310,17 @@ function previewOf(history: readonly HistoryEntry[], { marking }: Instance): Pre
 }
 
 /** Viewers see conditions without the sensitive parts of the event. */
-function shownScope({ role }: Hand, { event }: Origin, scope: Scope): Scope {
+function shownScope({ role }: Operator, { event }: Origin, scope: Scope): Scope {
   const { sensitive } = event
   if (role !== 'viewer' || sensitive.length === 0) return scope
   const payload = redact((scope.payload ?? null) as JsonValue, sensitive)
   return { ...scope, payload, header: redactHeader((scope.header ?? null) as JsonValue, sensitive) }
 }
 
-function withPermission(hand: Hand, { document }: Transition, explained: Explained): Explained {
+function withPermission(operator: Operator, { document }: Transition, explained: Explained): Explained {
   const { permission } = document
   if (permission === undefined) return explained
-  const holds = hasPermission(hand, permission)
+  const holds = hasPermission(operator, permission)
   const message = holds
     ? `the caller has the permission ${permission}`
     : `the caller lacks the permission ${permission}`

@@ -46,20 +46,20 @@ const DRY = { dryRun: true, reason: null }
 
 describe('one instance', () => {
   test('[MG1] stays on its version until it is migrated', async () => {
-    const { world, node, hands } = await start()
+    const { world, node, instanceActions } = await start()
     const { id } = await open(world, node)
     await apply(world, node, NEXT)
     expect(await look(world, { id })).toMatchObject({ version: '1.0.0', marking: { review: 1 } })
     const rejected = await heard(
       world,
-      hands.fire(ANN, id, { transition: 'reject', input: null, comment: null }),
+      instanceActions.fire(ANN, id, { transition: 'reject', input: null, comment: null }),
     )
     expect(rejected).toMatchObject({ version: '1.0.0', state: 'failed' })
     expect((await open(world, node, 'd2')).version).toBe('2.0.0')
   })
 
   test('[MG5] [MG7] previews what would change, and is migrated with who and why', async () => {
-    const { world, node, migrations, hands } = await start()
+    const { world, node, migrations, instanceActions } = await start()
     const { id } = await open(world, node)
     await apply(world, node, NEXT)
     const before = await world.reads.instance(id)
@@ -99,7 +99,7 @@ describe('one instance', () => {
     )
     const closed = await heard(
       world,
-      hands.fire(ANN, id, { transition: 'close', input: null, comment: null }),
+      instanceActions.fire(ANN, id, { transition: 'close', input: null, comment: null }),
     )
     expect(closed.state).toBe('completed')
   })
@@ -152,7 +152,7 @@ describe('many', () => {
     const stays = await open(world, node, 'd1')
     const goes = await open(world, node, 'd2')
     const edit = { changes: [{ path: 'data.order' }], reason: 'gone' }
-    await heard(world, node.engine.workflows.hands.edit(ANN, stays.id, edit))
+    await heard(world, node.engine.workflows.instanceActions.edit(ANN, stays.id, edit))
     await apply(world, node, { ...NEXT, data: { type: 'object', required: ['case'] } })
     const request = { from: null, reason: null, cursor: null, limit: 10, dryRun: false }
     const page = await heard(world, migrations.many(ADA, 'triage', request))

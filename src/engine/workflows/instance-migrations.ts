@@ -20,7 +20,7 @@ import { planMigration, type Workflow } from '../../core/workflows/machine/index
 import type { Log } from '../../ports/log.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Registry } from '../definitions/index.ts'
-import { type Hand, NO_REASON } from './instance-actions.ts'
+import { NO_REASON, type Operator } from './instance-actions.ts'
 import type { Loaded } from './instance-types.ts'
 import type { Instances } from './instances.ts'
 import { refusalError } from './machine-refusals.ts'
@@ -63,8 +63,8 @@ export interface MigrateManyRequest extends MigrateRequest {
 }
 
 export interface Migrations {
-  one(hand: Hand, id: InstanceId, request: MigrateRequest): Promise<MigrationResult>
-  many(hand: Hand, workflow: string, request: MigrateManyRequest): Promise<MigratedPage>
+  one(operator: Operator, id: InstanceId, request: MigrateRequest): Promise<MigrationResult>
+  many(operator: Operator, workflow: string, request: MigrateManyRequest): Promise<MigratedPage>
 }
 
 export function makeMigrations(deps: {
@@ -76,7 +76,7 @@ export function makeMigrations(deps: {
 }): Migrations {
   const { store, instances, registry, log } = deps
 
-  const inForce = (tenant: TenantId, name: string): Workflow => {
+  const deployed = (tenant: TenantId, name: string): Workflow => {
     const workflow = registry.workflow(tenant, name)
     if (workflow === null)
       throw new AppError('not_found', `there is no workflow ${name.slice(0, 100)} in force`)
@@ -94,14 +94,14 @@ export function makeMigrations(deps: {
     return found
   }
 
-  const load = async (hand: Hand, id: InstanceId): Promise<Loaded> => {
-    const loaded = await instances.load(hand.tenant, id)
+  const load = async (operator: Operator, id: InstanceId): Promise<Loaded> => {
+    const loaded = await instances.load(operator.tenant, id)
     if (loaded === null) throw new AppError('not_found', `there is no instance ${id.slice(0, 100)}`)
-    assertSees(hand, loaded.workflow.document)
+    assertSees(operator, loaded.workflow.document)
     return loaded
   }
 
-  const judge = async (hand: Hand, loaded: Loaded, to: Workflow): Promise<MigrationResult> => {
+  const judge = async (operator: Operator, loaded: Loaded, to: Workflow): Promise<MigrationResult> => {
     const { instance } = loaded
     const about = {
       id: instance.id,
@@ -118,7 +118,7 @@ export function makeMigrations(deps: {
     })
     if (instance.state !== 'active') return refused(`the instance is ${instance.state}`)
     if (instance.definition === to.hash) return refused('it is on the version in force already')
-    const { scope } = instances.envOf(await instances.originOf(hand.tenant, instance))
+    const { scope } = instances.envOf(await instances.originOf(operator.tenant, instance))
     const plan = planMigration(loaded.workflow, to, instance, scope)
     if (!plan.ok) return refused(plan.message)
     if (!mayEnd(to, plan.marking))
@@ -127,66 +127,71 @@ export function makeMigrations(deps: {
   }
 
   const run = async (
-    hand: Hand,
+    operator: Operator,
     loaded: Loaded,
     to: Workflow,
     { dryRun, reason }: MigrateRequest,
   ): Promise<MigrationResult> => {
-    const judged = await judge(hand, loaded, to)
+    const judged = await judge(operator, loaded, to)
     if (!judged.ok || dryRun) return judged
-    const stepped = await instances.apply(hand.tenant, judged.id, {
+    const stepped = await instances.apply(operator.tenant, judged.id, {
       type: 'migrate',
       to,
-      actor: hand.actor,
+      actor: operator.actor,
       reason: reason ?? NO_REASON,
     })
     if (!stepped.ok) return { ...judged, ok: false, message: stepped.refused.message, changes: [] }
-    tell(hand, stepped.instance, judged, reason)
+    logAction(operator, stepped.instance, judged, reason)
     deps.wake()
     return { ...judged, after: stepped.instance.marking }
   }
 
-  const tell = (hand: Hand, instance: Instance, { from, to }: MigrationResult, reason: string | null) => {
+  const logAction = (
+    operator: Operator,
+    instance: Instance,
+    { from, to }: MigrationResult,
+    reason: string | null,
+  ) => {
     const { id, workflow, correlationId } = instance
-    const about = { tenant: hand.tenant, instance: id, workflow, version: to, from, correlationId }
-    log.info('instance.migrated', { ...about, actor: hand.actor, reason })
+    const about = { tenant: operator.tenant, instance: id, workflow, version: to, from, correlationId }
+    log.info('instance.migrated', { ...about, actor: operator.actor, reason })
   }
 
   /** The definitions to go through, in a fixed order, so that a cursor means the same in every page. */
-  const stages = async (hand: Hand, to: Workflow, from: string | null) => {
-    const { definitions } = await store.forTenant(hand.tenant).instanceCounts(to.document.name)
+  const stages = async (operator: Operator, to: Workflow, from: string | null) => {
+    const { definitions } = await store.forTenant(operator.tenant).instanceCounts(to.document.name)
     return definitions
       .filter(({ definition, version }) => definition !== to.hash && (from === null || version === from))
       .sort((a, b) => (a.definition < b.definition ? -1 : 1))
   }
 
   return {
-    async one(hand, id, request) {
-      const loaded = await load(hand, id)
-      const to = inForce(hand.tenant, loaded.instance.workflow)
-      const result = await run(hand, loaded, to, request)
+    async one(operator, id, request) {
+      const loaded = await load(operator, id)
+      const to = deployed(operator.tenant, loaded.instance.workflow)
+      const result = await run(operator, loaded, to, request)
       if (result.ok || request.dryRun) return result
       throw refusalError({ code: 'cannot_migrate', message: result.message })
     },
 
-    async many(hand, name, request) {
-      const to = inForce(hand.tenant, name)
-      assertSees(hand, to.document)
-      const all = await stages(hand, to, request.from)
+    async many(operator, name, request) {
+      const to = deployed(operator.tenant, name)
+      assertSees(operator, to.document)
+      const all = await stages(operator, to, request.from)
       const start = readCursor(request.cursor)
       const rest = start === null ? all : all.filter(({ definition }) => definition >= start.definition)
       const items: MigrationResult[] = []
       let nextCursor: string | null = null
       for (const [at, { definition }] of rest.entries()) {
         const room = request.limit - items.length
-        const page = await store.forTenant(hand.tenant).instances({
+        const page = await store.forTenant(operator.tenant).instances({
           workflow: name,
           state: 'active',
           definition,
           cursor: start?.definition === definition ? start.cursor : null,
           limit: room,
         })
-        for (const row of page.items) items.push(await runRow(hand, row, to, request))
+        for (const row of page.items) items.push(await runRow(operator, row, to, request))
         const following = rest[at + 1]
         if (page.nextCursor !== null) nextCursor = writeCursor(definition, page.nextCursor)
         else if (items.length >= request.limit && following !== undefined)
@@ -194,7 +199,7 @@ export function makeMigrations(deps: {
         if (nextCursor !== null || items.length >= request.limit) break
       }
       const done = items.filter(({ ok }) => ok).length
-      const left = (await stages(hand, to, request.from)).reduce((sum, { count }) => sum + count, 0)
+      const left = (await stages(operator, to, request.from)).reduce((sum, { count }) => sum + count, 0)
       return {
         items,
         migrated: request.dryRun ? 0 : done,
@@ -207,13 +212,13 @@ export function makeMigrations(deps: {
 
   /** An instance that ends, changes or becomes unreadable meanwhile is reported as refused, and the others continue. */
   async function runRow(
-    hand: Hand,
+    operator: Operator,
     row: InstanceRow,
     to: Workflow,
     request: MigrateRequest,
   ): Promise<MigrationResult> {
     try {
-      return await run(hand, await load(hand, row.id), to, request)
+      return await run(operator, await load(operator, row.id), to, request)
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       const { id, version, marking } = row

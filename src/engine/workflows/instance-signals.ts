@@ -13,7 +13,7 @@ import {
   stepInstance,
 } from '../../core/workflows/machine/index.ts'
 import { orFail, retrying } from '../commit/index.ts'
-import { type BuryRoute, countersOf } from '../effects/index.ts'
+import { countersOf, type DeadLetterRouteJob } from '../effects/index.ts'
 import type { Item } from '../leases/index.ts'
 import { type Decision, dead, done, type Settler, skipped } from '../settlement/index.ts'
 import { firingOf, stepText } from './firing-of-job.ts'
@@ -32,7 +32,7 @@ const RACES_MAX = 50
 export function makeSignals(deps: {
   readonly instances: Instances
   readonly settler: Settler
-  readonly bury: BuryRoute
+  readonly deadLetterJob: DeadLetterRouteJob
 }): Signals {
   const { instances, settler } = deps
 
@@ -52,7 +52,7 @@ export function makeSignals(deps: {
       case 'cannot_fire':
         return skip(item, message)
       default:
-        return deps.bury(item, null, null, 'validation', 'rejected', message)
+        return deps.deadLetterJob(item, null, null, 'validation', 'rejected', message)
     }
   }
 

@@ -5,7 +5,7 @@ import type { WorkId } from '../../core/foundation/ids/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
 import type { Instance } from '../../core/workflows/instance/index.ts'
 import type { Stepped, Workflow } from '../../core/workflows/machine/index.ts'
-import type { Seal } from '../../ports/seal.ts'
+import type { Encryption } from '../../ports/encryption.ts'
 import type { Guard, Store, Write } from '../../ports/store.ts'
 import type { Commits, EventPlan, PlanEvent, PlanGroup, StoreTime, UnitOfWork } from '../commit/index.ts'
 import type { PlanDeps } from '../planning/index.ts'
@@ -48,12 +48,12 @@ export interface Beside {
 export interface InstanceDeps {
   readonly store: Store
   readonly commits: Commits
-  readonly seal: Seal
+  readonly encryption: Encryption
   readonly time: StoreTime
   readonly planning: PlanDeps
   readonly plan: PlanEvent
   readonly planEnd: PlanEnd
   /** Changes are published to the bus. */
-  readonly isMirrored: boolean
+  readonly hasOutbox: boolean
   readonly unitOfWork: Pick<UnitOfWork, 'once' | 'release'>
 }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { makeCountingSeal } from '../../adapters/seal-local/seal.fixture.ts'
+import { makeCountingEncryption } from '../../adapters/encryption-local/encryption.fixture.ts'
 import { DEFAULT_TENANT, type InstanceId, type WorkId } from '../../core/foundation/ids/index.ts'
 import { stringifyJson } from '../../core/foundation/json/index.ts'
 import { answered, makeWorld, PAID, ROUTE, SOURCE } from '../engine.fixture.ts'
-import { openHistory, openInstance, sealHistory, sealInstance } from './encrypt-instance.ts'
+import { encryptHistory, encryptInstance, openHistory, openInstance } from './encrypt-instance.ts'
 import { begin, called, look, made, nameOf, place, post, SETUP, transition } from './saga.fixture.ts'
 
 const FORK = {
@@ -164,11 +164,11 @@ test('[FI14] encryption and decryption round-trip', async () => {
   const node = await world.node({ documents: [SOURCE, SETUP] })
   const { instance: begun } = await begin(world, node)
   const instance = { ...(await look(world, begun)), data: { email: { at: SECRET }, other: 1 } }
-  const seal = makeCountingSeal()
-  const sealed = sealInstance(seal, DEFAULT_TENANT, SEALED, instance)
-  expect(stringifyJson(sealed as never)).not.toContain(SECRET)
-  expect(sealed.data).toMatchObject({ other: 1 })
-  expect(openInstance(seal, DEFAULT_TENANT, SEALED, sealed)).toEqual(instance)
+  const encryption = makeCountingEncryption()
+  const encrypted = encryptInstance(encryption, DEFAULT_TENANT, SEALED, instance)
+  expect(stringifyJson(encrypted as never)).not.toContain(SECRET)
+  expect(encrypted.data).toMatchObject({ other: 1 })
+  expect(openInstance(encryption, DEFAULT_TENANT, SEALED, encrypted)).toEqual(instance)
   const id = 'ins_1' as InstanceId
   const entry = {
     type: 'updated',
@@ -179,8 +179,8 @@ test('[FI14] encryption and decryption round-trip', async () => {
     ],
     result: SECRET,
   } as const
-  const kept = sealHistory(seal, DEFAULT_TENANT, SEALED, id, entry)
+  const kept = encryptHistory(encryption, DEFAULT_TENANT, SEALED, id, entry)
   expect(stringifyJson(kept as never)).not.toContain(SECRET)
   expect(kept.changes?.[2]).toEqual(entry.changes[2])
-  expect(openHistory(seal, DEFAULT_TENANT, id, kept)).toEqual(entry)
+  expect(openHistory(encryption, DEFAULT_TENANT, id, kept)).toEqual(entry)
 })

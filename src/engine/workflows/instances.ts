@@ -11,7 +11,7 @@ import { AppError } from '../../core/foundation/errors/index.ts'
 import type { InstanceId, TenantId } from '../../core/foundation/ids/index.ts'
 import { JsonError, type JsonValue, stringifyJson } from '../../core/foundation/json/index.ts'
 import { routeScope } from '../../core/routing/index.ts'
-import { tellTokens } from '../../core/store/outbox/index.ts'
+import { tokenMessages } from '../../core/store/outbox/index.ts'
 import type { Instance } from '../../core/workflows/instance/index.ts'
 import {
   decodeInstance,
@@ -25,9 +25,9 @@ import {
 } from '../../core/workflows/machine/index.ts'
 import type { Write } from '../../ports/store.ts'
 import { orConflict, RACES_MAX, retrying } from '../commit/index.ts'
-import { openInstance, sealHistory, sealInstance } from './encrypt-instance.ts'
+import { encryptHistory, encryptInstance, openInstance } from './encrypt-instance.ts'
 import type { Beside, InstanceDeps, InstancePlan, Loaded, Origin, SteppedOk } from './instance-types.ts'
-import { InDoubt, KeyRefused, planEffects } from './plan-instance-change.ts'
+import { KeyRefused, OutcomeUnknown, planEffects } from './plan-instance-change.ts'
 
 export interface Instances {
   /** null: there is none. Throws AppError if its definition is gone. */
@@ -55,7 +55,7 @@ export interface Instances {
 const REMEMBERED_MAX = 2_000
 
 export function makeInstances(deps: InstanceDeps): Instances {
-  const { store, seal, time, planning, unitOfWork } = deps
+  const { store, encryption, time, planning, unitOfWork } = deps
   const remembered = new Map<string, Loaded>()
 
   const load: Instances['load'] = async (tenant, id) => {
@@ -64,7 +64,7 @@ export function makeInstances(deps: InstanceDeps): Instances {
     const workflow = await planning.registry.pinnedWorkflow(tenant, row.definition)
     if (workflow === null)
       throw new AppError('definition_missing', `the definition of instance ${id} is not in the store`)
-    return { workflow, instance: openInstance(seal, tenant, workflow.document, decodeInstance(row)) }
+    return { workflow, instance: openInstance(encryption, tenant, workflow.document, decodeInstance(row)) }
   }
 
   const envOf: Instances['envOf'] = (origin) => ({
@@ -87,20 +87,22 @@ export function makeInstances(deps: InstanceDeps): Instances {
     { instance, history }: SteppedOk,
   ): readonly Write[] => {
     const { document } = workflow
-    const row = encodeInstance(sealInstance(seal, tenant, document, instance))
+    const row = encodeInstance(encryptInstance(encryption, tenant, document, instance))
     const first = instance.next.history - history.length
     const rows = history.map((entry, index) => ({
       instance: instance.id,
       sequence: first + index,
       type: entry.type,
-      body: stringifyJson(sealHistory(seal, tenant, document, instance.id, entry) as unknown as JsonValue),
+      body: stringifyJson(
+        encryptHistory(encryption, tenant, document, instance.id, entry) as unknown as JsonValue,
+      ),
     }))
     const put: Write = { w: 'instance.put', row }
-    const told = deps.isMirrored ? tellTokens(tenant, before, instance) : []
+    const messages = deps.hasOutbox ? tokenMessages(tenant, before, instance) : []
     return [
       put,
       ...(rows.length === 0 ? [] : [{ w: 'history.append', rows } as const]),
-      ...(told.length === 0 ? [] : [{ w: 'outbox.add', rows: told } as const]),
+      ...(messages.length === 0 ? [] : [{ w: 'outbox.add', rows: messages } as const]),
     ]
   }
 
@@ -134,8 +136,10 @@ export function makeInstances(deps: InstanceDeps): Instances {
         const name = `${tenant}/${instance.id}`
         remembered.delete(name)
         // Cached only if this node works on it again at once: that saves a read.
-        const isBorn = plans.some(({ births }) => births.some(({ work }) => work.instance === instance.id))
-        if (isStored && isBorn && instance.state === 'active') remember(name, tenant, instance)
+        const isLeasedOnInsert = plans.some(({ leasedOnInsert }) =>
+          leasedOnInsert.some(({ work }) => work.instance === instance.id),
+        )
+        if (isStored && isLeasedOnInsert && instance.state === 'active') remember(name, tenant, instance)
       },
     }
   }
@@ -199,7 +203,7 @@ export async function orRefused<Value>(
     return await plan()
   } catch (error) {
     if (error instanceof KeyRefused) return { refused: { code: 'mapping', message: error.message } }
-    if (error instanceof InDoubt) return { refused: { code: 'in_doubt', message: error.message } }
+    if (error instanceof OutcomeUnknown) return { refused: { code: 'in_doubt', message: error.message } }
     throw error
   }
 }

@@ -83,8 +83,8 @@ describe('a step that waits for an instance', () => {
     await world.pass(2_000)
     expect(await look(world, instance)).toMatchObject({ attention: 'step_failed' })
     isDown = false
-    const { hands } = node.engine.workflows
-    await heard(world, hands.retry(ANN, instance.id, { firing: null, reason: 'mended' }))
+    const { instanceActions } = node.engine.workflows
+    await heard(world, instanceActions.retry(ANN, instance.id, { firing: null, reason: 'mended' }))
     await world.pass(5_000)
     expect(await look(world, instance)).toMatchObject({ state: 'completed', data: { state: 'completed' } })
     const children = (await rows(world)).filter(({ workflow }) => workflow === 'child')
@@ -102,8 +102,8 @@ describe('a step that waits for an instance', () => {
     isDown = false
     const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 9 })).items
     await heard(world, node.engine.discard(ANN.tenant, letter!.id, { actor: 'ann', reason: 'wrong' }))
-    const { hands } = node.engine.workflows
-    await heard(world, hands.retry(ANN, instance.id, { firing: null, reason: 'mended' }))
+    const { instanceActions } = node.engine.workflows
+    await heard(world, instanceActions.retry(ANN, instance.id, { firing: null, reason: 'mended' }))
     await world.pass(5_000)
     expect(await look(world, instance)).toMatchObject({ state: 'completed', data: { state: 'completed' } })
     expect((await rows(world)).filter(({ workflow }) => workflow === 'child')).toHaveLength(2)
@@ -121,7 +121,10 @@ describe('a step that waits for an instance', () => {
     await world.pass(2_000)
     expect(await look(world, instance)).toMatchObject({ attention: 'step_failed' })
     const changes = [{ path: 'data.order', value: {} }]
-    await heard(world, node.engine.workflows.hands.edit(ANN, instance.id, { changes, reason: 'mended' }))
+    await heard(
+      world,
+      node.engine.workflows.instanceActions.edit(ANN, instance.id, { changes, reason: 'mended' }),
+    )
     const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 9 })).items
     await heard(
       world,
@@ -194,7 +197,10 @@ describe('the key of a step', () => {
     expect(called(world)).toEqual(['a'])
     node.crash()
     const changes = [{ path: 'data.note', value: 'second' }]
-    await heard(world, next.engine.workflows.hands.edit(ANN, instance.id, { changes, reason: 'typo' }))
+    await heard(
+      world,
+      next.engine.workflows.instanceActions.edit(ANN, instance.id, { changes, reason: 'typo' }),
+    )
     await world.pass(60_000)
     expect(called(world)).toEqual(['a'])
     expect(await look(world, instance)).toMatchObject({ attention: 'step_parked' })
@@ -205,7 +211,10 @@ describe('the key of a step', () => {
     const node = await world.node({ documents: [SOURCE, net] })
     const { instance } = await begin(world, node)
     const changes = [{ path: 'data.note', value: 'second' }]
-    await heard(world, node.engine.workflows.hands.edit(ANN, instance.id, { changes, reason: 'typo' }))
+    await heard(
+      world,
+      node.engine.workflows.instanceActions.edit(ANN, instance.id, { changes, reason: 'typo' }),
+    )
     await world.pass(5_000)
     expect(await look(world, instance)).toMatchObject({ state: 'completed' })
     const sent = world.calls.map(({ request }) => request.headers['idempotency-key'])

@@ -65,7 +65,7 @@ const WHY: Readonly<Record<OrphanReason, string>> = {
 }
 
 /** The escalation and the event about it. The caller settles the plan's leases on insert. */
-export function tellOrphan(
+export function orphanEvent(
   deps: { readonly ids: Ids; readonly plan: PlanEvent; readonly registry: Registry },
   { workflow, trigger, event, work }: OrphanAbout,
   orphan: Pick<NewOrphan, 'id' | 'reason'>,

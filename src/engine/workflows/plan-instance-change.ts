@@ -22,11 +22,11 @@ import {
   type Workflow,
 } from '../../core/workflows/machine/index.ts'
 import type { Guard, TenantReads, Write } from '../../ports/store.ts'
-import type { Birth, EventPlan } from '../commit/index.ts'
+import type { EventPlan, PlannedJob } from '../commit/index.ts'
 import { canonicalEvent, findHopsFault } from '../events/index.ts'
 import { cancelled } from '../settlement/index.ts'
 import { type KnownRow, planCorrelation } from './correlation-rows.ts'
-import { guardLetters } from './failed-firings.ts'
+import { guardDeadLetters } from './failed-firings.ts'
 import type { InstanceDeps, InstancePlan, Origin, SteppedOk } from './instance-types.ts'
 
 /** The instance cannot have a key: treated like a failed mapping. */
@@ -35,7 +35,7 @@ export class KeyRefused extends Error {
 }
 
 /** A call of the instance may be in progress: it cannot be abandoned. */
-export class InDoubt extends Error {
+export class OutcomeUnknown extends Error {
   override readonly name = 'InDoubt'
 }
 
@@ -57,7 +57,7 @@ export const FOREVER_MS = 3_650 * DAY
 
 type Effect<Type extends InstanceEffect['type']> = Extract<InstanceEffect, { readonly type: Type }>
 
-/** Throws KeyRefused and InDoubt. */
+/** Throws KeyRefused and OutcomeUnknown. */
 export async function planEffects(
   deps: InstanceDeps,
   change: Change,
@@ -74,7 +74,7 @@ export async function planEffects(
     const isNew = (work: WorkId) => stepped.effects.some((one) => one.type === 'work' && one.id === work)
     const dropped = ofType(stepped.effects, 'drop').map(({ work }) => work)
     const adding = ofType(stepped.effects, 'work').filter(
-      ({ id }) => !dropped.includes(id) && !off.unborn.has(id),
+      ({ id }) => !dropped.includes(id) && !off.neverAdded.has(id),
     )
     writes.push(
       ...(await dropTimers(
@@ -93,7 +93,7 @@ export async function planEffects(
     for (const effect of [...ofType(stepped.effects, 'escalate'), ...endedBadly(change, instance)])
       writes.push(raise(deps, change, instance, effect))
     for (const effect of ofType(stepped.effects, 'tellParent'))
-      writes.push(...(await tellParent(deps, tenant, effect)))
+      writes.push(...(await signalParent(deps, tenant, effect)))
     for (const [index, effect] of ofType(stepped.effects, 'announce').entries()) {
       const plan = announce(deps, change, instance, effect, index)
       if (plan === null) continue
@@ -124,7 +124,7 @@ interface CalledOff {
   readonly writes: readonly Write[]
   readonly plans: readonly EventPlan[]
   /** Jobs that would have been added and cancelled at once. */
-  readonly unborn: ReadonlySet<WorkId>
+  readonly neverAdded: ReadonlySet<WorkId>
 }
 
 /** The jobs of interrupted firings; one that cannot be cancelled now reports by its own end. */
@@ -132,13 +132,13 @@ async function callOff(deps: InstanceDeps, change: Change, first: SteppedOk): Pr
   const guards: Guard[] = []
   const writes: Write[] = []
   const plans: EventPlan[] = []
-  const unborn = new Set<WorkId>()
+  const neverAdded = new Set<WorkId>()
   const seen = new Set<number>()
   let stepped = first
   let items: readonly WorkRow[] | null = null
   for (;;) {
     const next = ofType(stepped.effects, 'callOff').find(({ firing }) => !seen.has(firing))
-    if (next === undefined) return { stepped, guards, writes, plans, unborn }
+    if (next === undefined) return { stepped, guards, writes, plans, neverAdded }
     seen.add(next.firing)
     const reads = deps.store.forTenant(change.tenant)
     const { before } = change
@@ -146,7 +146,7 @@ async function callOff(deps: InstanceDeps, change: Change, first: SteppedOk): Pr
     const isFailed = firing?.state === 'failed'
     if (before !== null && isFailed) {
       const { consumer } = change.workflow
-      guards.push(...(await deps.commits.stubbornly(() => guardLetters(reads, consumer, before, firing))))
+      guards.push(...(await deps.commits.stubbornly(() => guardDeadLetters(reads, consumer, before, firing))))
       // Replays from now on are refused: earlier ones are visible.
       items = null
     }
@@ -156,7 +156,7 @@ async function callOff(deps: InstanceDeps, change: Change, first: SteppedOk): Pr
     for (const { id } of ofType(stepped.effects, 'work').filter(
       (one) => one.kind === 'step' && isOf(one.step),
     )) {
-      unborn.add(id)
+      neverAdded.add(id)
       called.push(id)
     }
     for (const item of items.filter(
@@ -166,7 +166,7 @@ async function callOff(deps: InstanceDeps, change: Change, first: SteppedOk): Pr
         // Its lock would be passed on while it runs.
         if (stepped.instance.state !== 'cancelled') continue
         deps.unitOfWork.release(plans)
-        throw new InDoubt(`${item.step ?? item.id} is under way, or its outcome is not known`)
+        throw new OutcomeUnknown(`${item.step ?? item.id} is under way, or its outcome is not known`)
       }
       const { id, state, epoch, attempts, waits, losses, key } = item
       guards.push({ g: 'work', work: id, state, epoch })
@@ -289,7 +289,7 @@ function raise(
 ): Write {
   const { severity, runbook } = document.deadLetter
   // Error texts about a sensitive event may quote it.
-  const told = origin.event.sensitive.length === 0 ? error : 'the text is with the instance'
+  const shownError = origin.event.sensitive.length === 0 ? error : 'the text is with the instance'
   return {
     w: 'escalation.raise',
     row: {
@@ -300,7 +300,7 @@ function raise(
       reason,
       severity,
       runbook,
-      lastError: `${id}: ${told}`,
+      lastError: `${id}: ${shownError}`,
       workId: own,
     },
   }
@@ -331,7 +331,7 @@ function announce(
 }
 
 /** Its parent may have ended, or may not wait any more: then the signal finds no firing, and ends. */
-async function tellParent(
+async function signalParent(
   deps: InstanceDeps,
   tenant: TenantId,
   { parent }: Effect<'tellParent'>,
@@ -365,7 +365,7 @@ function addWork(
   const owner = effects.length === 0 ? null : planning.owner()
   const isHeld = effects.length > 0 && planning.registry.isHeld(tenant, workflow.consumer)
   const writes: Write[] = []
-  const births: Birth[] = []
+  const leasedOnInsert: PlannedJob[] = []
   let adds = 0
   for (const effect of effects) {
     const part = effect.part === null ? null : (workflow.parts.get(effect.part) ?? null)
@@ -373,13 +373,13 @@ function addWork(
     const isHere = work.codeHash === null || planning.code.has(work.codeHash)
     const isOurs = isHere && planning.runs(work.consumer)
     const canRun = owner !== null && isOurs && !isHeld && effect.delayMs === 0
-    const isBorne = part === null || (part.isImmediate && planning.bears(tenant, part))
-    const born = canRun && isBorne && planning.pool.take(work.id, tenant)
-    writes.push({ w: 'work.add', work, lease: born ? owner : null, delayMs: effect.delayMs })
-    if (born) births.push({ work, route: part })
+    const mayLease = part === null || (part.isImmediate && planning.mayLeaseOnInsert(tenant, part))
+    const isLeased = canRun && mayLease && planning.pool.take(work.id, tenant)
+    writes.push({ w: 'work.add', work, lease: isLeased ? owner : null, delayMs: effect.delayMs })
+    if (isLeased) leasedOnInsert.push({ work, route: part })
     if (effect.delayMs === 0) adds += 1
   }
-  const isRun = births.length > 0
+  const isRun = leasedOnInsert.length > 0
   return {
     event: origin.event,
     stored: origin.stored,
@@ -387,7 +387,7 @@ function addWork(
     header: isRun ? origin.header() : null,
     writes,
     adds,
-    births,
+    leasedOnInsert,
     owner,
     letter: null,
     disabled: [],

@@ -4,7 +4,7 @@
 // Invariants: HD2 a user who may not see a workflow reads none of its instances. HD7 an encrypted value reaches no
 // viewer, neither in data nor in history nor in results of steps.
 
-import { HIDDEN, isSealed } from '../../core/events/sensitive/index.ts'
+import { HIDDEN, isEncrypted } from '../../core/events/sensitive/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
 import type { InstanceId, TenantId } from '../../core/foundation/ids/index.ts'
 import { isNumeral, type JsonValue } from '../../core/foundation/json/index.ts'
@@ -18,12 +18,12 @@ import {
   type Until,
   type Workflow,
 } from '../../core/workflows/machine/index.ts'
+import { type Encryption, EncryptionError } from '../../ports/encryption.ts'
 import type { Log } from '../../ports/log.ts'
-import { type Seal, SealError } from '../../ports/seal.ts'
 import type { Page, Store, TenantReads } from '../../ports/store.ts'
 import type { Registry } from '../definitions/index.ts'
-import { openHistory, openInstance, sealInstance } from './encrypt-instance.ts'
-import type { Hand } from './instance-actions.ts'
+import { encryptInstance, openHistory, openInstance } from './encrypt-instance.ts'
+import type { Operator } from './instance-actions.ts'
 import { assertSees, maySee } from './workflow-permissions.ts'
 
 export interface ReadInstance {
@@ -48,20 +48,20 @@ export interface ReadPast {
 
 export interface InstanceReading {
   /** Throws AppError: there is none, or the caller may not see it. */
-  one(hand: Hand, id: InstanceId): Promise<ReadInstance>
+  one(operator: Operator, id: InstanceId): Promise<ReadInstance>
   /** Oldest first, those after `after`. */
   history(
-    hand: Hand,
+    operator: Operator,
     id: InstanceId,
     query: { readonly after: number; readonly limit: number },
   ): Promise<readonly ReadEntry[]>
   /** As it was then. Throws AppError also if it did not exist yet. */
-  at(hand: Hand, id: InstanceId, until: Until): Promise<ReadPast>
+  at(operator: Operator, id: InstanceId, until: Until): Promise<ReadPast>
   /** As viewers may see it. */
   hide(tenant: TenantId, workflow: Workflow, instance: Instance): Instance
-  list(hand: Hand, query: Parameters<TenantReads['instances']>[0]): Promise<Page<InstanceRow>>
+  list(operator: Operator, query: Parameters<TenantReads['instances']>[0]): Promise<Page<InstanceRow>>
   /** Whether the caller may see instances of the deployed workflow of this name. */
-  maySee(hand: Hand, workflow: string): boolean
+  maySee(operator: Operator, workflow: string): boolean
 }
 
 const HISTORY_PAGE = 500
@@ -70,11 +70,11 @@ const REBUILT_MAX = 20_000
 
 export function makeInstanceReading(deps: {
   readonly store: Store
-  readonly seal: Seal
+  readonly encryption: Encryption
   readonly log: Log
   readonly registry: Pick<Registry, 'pinnedWorkflow' | 'workflow'>
 }): InstanceReading {
-  const { store, seal, registry } = deps
+  const { store, encryption, registry } = deps
 
   const workflowOf = async (tenant: TenantId, { id, definition }: InstanceRow): Promise<Workflow> => {
     const workflow = await registry.pinnedWorkflow(tenant, definition)
@@ -83,11 +83,11 @@ export function makeInstanceReading(deps: {
     return workflow
   }
 
-  const find = async (hand: Hand, id: InstanceId) => {
-    const row = await store.forTenant(hand.tenant).instance(id)
+  const find = async (operator: Operator, id: InstanceId) => {
+    const row = await store.forTenant(operator.tenant).instance(id)
     if (row === null) throw new AppError('not_found', `there is no instance ${id.slice(0, 100)}`)
-    const workflow = await workflowOf(hand.tenant, row)
-    assertSees(hand, workflow.document)
+    const workflow = await workflowOf(operator.tenant, row)
+    assertSees(operator, workflow.document)
     return { row, workflow }
   }
 
@@ -99,52 +99,52 @@ export function makeInstanceReading(deps: {
     { data, metadata }: PastInstance,
   ) => {
     const bare = { id, data, metadata, done: [], firings: [] } as unknown as Instance
-    const hidden = maskInstance(sealInstance(seal, tenant, document, bare))
+    const hidden = maskInstance(encryptInstance(encryption, tenant, document, bare))
     return { data: hidden.data, metadata: hidden.metadata }
   }
 
-  const readEntry = (hand: Hand, id: InstanceId, row: HistoryRow): ReadEntry => {
-    const kept = decodeHistory(row)
-    const entry = seesClear(hand)
-      ? openHistory(seal, hand.tenant, id, kept)
-      : (mask(kept as unknown as JsonValue) as unknown as HistoryEntry)
+  const readEntry = (operator: Operator, id: InstanceId, row: HistoryRow): ReadEntry => {
+    const stored = decodeHistory(row)
+    const entry = seesClear(operator)
+      ? openHistory(encryption, operator.tenant, id, stored)
+      : (mask(stored as unknown as JsonValue) as unknown as HistoryEntry)
     return { sequence: row.sequence, at: row.at, entry }
   }
 
-  const tellRead = (hand: Hand, id: InstanceId, { document }: Workflow) => {
-    if ((document.security?.encrypt.length ?? 0) === 0 || !seesClear(hand)) return
+  const logRead = (operator: Operator, id: InstanceId, { document }: Workflow) => {
+    if ((document.security?.encrypt.length ?? 0) === 0 || !seesClear(operator)) return
     deps.log.info('instance.sensitive-read', {
-      tenant: hand.tenant,
+      tenant: operator.tenant,
       instance: id,
       workflow: document.name,
-      actor: hand.actor,
+      actor: operator.actor,
     })
   }
 
   return {
-    async one(hand, id) {
-      const { row, workflow } = await find(hand, id)
-      const kept = decodeInstance(row)
-      tellRead(hand, id, workflow)
-      const instance = seesClear(hand)
-        ? openOrRefuse(() => openInstance(seal, hand.tenant, workflow.document, kept))
-        : maskInstance(kept)
+    async one(operator, id) {
+      const { row, workflow } = await find(operator, id)
+      const stored = decodeInstance(row)
+      logRead(operator, id, workflow)
+      const instance = seesClear(operator)
+        ? openOrRefuse(() => openInstance(encryption, operator.tenant, workflow.document, stored))
+        : maskInstance(stored)
       return { row, workflow, instance }
     },
 
-    async history(hand, id, query) {
-      const { workflow } = await find(hand, id)
-      const rows = await store.forTenant(hand.tenant).instanceHistory(id, query)
-      tellRead(hand, id, workflow)
-      return rows.map((row) => readEntry(hand, id, row))
+    async history(operator, id, query) {
+      const { workflow } = await find(operator, id)
+      const rows = await store.forTenant(operator.tenant).instanceHistory(id, query)
+      logRead(operator, id, workflow)
+      return rows.map((row) => readEntry(operator, id, row))
     },
 
-    async at(hand, id, until) {
-      const { row, workflow } = await find(hand, id)
-      tellRead(hand, id, workflow)
-      const kept = await readUntil(store.forTenant(hand.tenant), id, until)
-      const opened = kept.map((one) => ({
-        ...openHistory(seal, hand.tenant, id, decodeHistory(one)),
+    async at(operator, id, until) {
+      const { row, workflow } = await find(operator, id)
+      logRead(operator, id, workflow)
+      const stored = await readUntil(store.forTenant(operator.tenant), id, until)
+      const opened = stored.map((one) => ({
+        ...openHistory(encryption, operator.tenant, id, decodeHistory(one)),
         sequence: one.sequence,
         at: one.at,
       }))
@@ -153,40 +153,41 @@ export function makeInstanceReading(deps: {
       return {
         row,
         workflow,
-        past: seesClear(hand) ? past : { ...past, ...hideData(hand.tenant, id, workflow, past) },
-        entries: kept.map((one) => readEntry(hand, id, one)),
+        past: seesClear(operator) ? past : { ...past, ...hideData(operator.tenant, id, workflow, past) },
+        entries: stored.map((one) => readEntry(operator, id, one)),
       }
     },
 
-    hide: (tenant, { document }, instance) => maskInstance(sealInstance(seal, tenant, document, instance)),
+    hide: (tenant, { document }, instance) =>
+      maskInstance(encryptInstance(encryption, tenant, document, instance)),
 
-    async list(hand, query) {
-      const page = await store.forTenant(hand.tenant).instances(query)
+    async list(operator, query) {
+      const page = await store.forTenant(operator.tenant).instances(query)
       const seen = new Map<string, boolean>()
       const items: InstanceRow[] = []
       for (const row of page.items) {
         const known = seen.get(row.definition)
-        const sees = known ?? (await seesRow(hand, row))
+        const sees = known ?? (await seesRow(operator, row))
         seen.set(row.definition, sees)
         if (sees) items.push(row)
       }
       return { items, nextCursor: page.nextCursor }
     },
 
-    maySee(hand, name) {
-      const workflow = registry.workflow(hand.tenant, name)
-      return workflow === null ? hand.role === 'admin' : maySee(hand, workflow.document)
+    maySee(operator, name) {
+      const workflow = registry.workflow(operator.tenant, name)
+      return workflow === null ? operator.role === 'admin' : maySee(operator, workflow.document)
     },
   }
 
   /** An instance whose definition is lost is shown to users who may see everything. */
-  async function seesRow(hand: Hand, { definition }: InstanceRow): Promise<boolean> {
-    const workflow = await registry.pinnedWorkflow(hand.tenant, definition)
-    return workflow === null ? hand.role === 'admin' : maySee(hand, workflow.document)
+  async function seesRow(operator: Operator, { definition }: InstanceRow): Promise<boolean> {
+    const workflow = await registry.pinnedWorkflow(operator.tenant, definition)
+    return workflow === null ? operator.role === 'admin' : maySee(operator, workflow.document)
   }
 }
 
-function seesClear({ role }: Pick<Hand, 'role'>): boolean {
+function seesClear({ role }: Pick<Operator, 'role'>): boolean {
   return role !== 'viewer'
 }
 
@@ -216,7 +217,7 @@ function openOrRefuse(open: () => Instance): Instance {
   try {
     return open()
   } catch (error) {
-    if (!(error instanceof SealError)) throw error
+    if (!(error instanceof EncryptionError)) throw error
     throw new AppError('secret_unreadable', 'what the workflow encrypts does not open here', { cause: error })
   }
 }
@@ -235,7 +236,7 @@ function maskInstance(instance: Instance): Instance {
 
 /** A copy with all encrypted values hidden. */
 function mask(value: JsonValue): JsonValue {
-  if (typeof value === 'string') return isSealed(value) ? HIDDEN : value
+  if (typeof value === 'string') return isEncrypted(value) ? HIDDEN : value
   if (typeof value !== 'object' || value === null || isNumeral(value)) return value
   if (Array.isArray(value)) return value.map(mask)
   const copy: Record<string, JsonValue> = {}

@@ -15,7 +15,7 @@ import { stepScope } from '../../core/workflows/machine/index.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Commits } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
-import { type BuryRoute, countersOf, type InternalCall, isFirstRun } from '../effects/index.ts'
+import { countersOf, type DeadLetterRouteJob, type InternalCall, isFirstRun } from '../effects/index.ts'
 import type { Item } from '../leases/index.ts'
 import { again, cancelled, type Settler, skipped } from '../settlement/index.ts'
 import { canBeUndone, firingOf } from './firing-of-job.ts'
@@ -42,7 +42,7 @@ export function makeSteps(deps: {
   readonly vars: Vars
   begin(item: Item, route: Route): Promise<Item>
   actions(): { perform(call: InternalCall): Promise<void> }
-  readonly bury: BuryRoute
+  readonly deadLetterJob: DeadLetterRouteJob
 }): Steps {
   const { instances, registry, settler } = deps
 
@@ -59,8 +59,8 @@ export function makeSteps(deps: {
   }: Item): Promise<{ readonly loaded: Loaded; readonly firing: Firing } | null> => {
     if (work.instance === null) return null
     // Leased on insert a moment ago: this node's cache is current. Only the store can say that a firing is gone.
-    const isBorn = route !== null && work.epoch === 1
-    for (const find of isBorn ? [instances.recall, instances.load] : [instances.load]) {
+    const isLeasedOnInsert = route !== null && work.epoch === 1
+    for (const find of isLeasedOnInsert ? [instances.recall, instances.load] : [instances.load]) {
       const loaded = await find(work.tenant, work.instance)
       const firing = loaded === null ? null : firingOf(loaded.instance, work.step)
       if (loaded !== null && firing !== null) return { loaded, firing }
@@ -73,7 +73,7 @@ export function makeSteps(deps: {
     const route = claimed.route ?? (await registry.routeOf(work))
     if (route === null) {
       const error = 'the definition that it began with is not in the store'
-      return deps.bury(claimed, null, null, 'config', 'definition_missing', error)
+      return deps.deadLetterJob(claimed, null, null, 'config', 'definition_missing', error)
     }
     const found = await findFiring(claimed)
     if (found === null) return settle(claimed, route, 'skipped', STALE)
@@ -155,9 +155,9 @@ export function makeSteps(deps: {
         .perform(firing.state === 'interrupted' ? { ...call, instead: giveUp(item, route) } : call)
     } catch (error) {
       if (error instanceof ExpressionError)
-        return deps.bury(item, route, key, 'validation', 'rejected', describe(error))
+        return deps.deadLetterJob(item, route, key, 'validation', 'rejected', describe(error))
       if (error instanceof JsonError)
-        return deps.bury(item, route, key, 'poison', 'unparseable', error.message)
+        return deps.deadLetterJob(item, route, key, 'poison', 'unparseable', error.message)
       throw error
     }
   }

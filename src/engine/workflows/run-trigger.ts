@@ -41,7 +41,7 @@ import { isOver, type Keys, type KnownRow, loadRows, planRows, type RowChange } 
 import { planCreate } from './create-instance.ts'
 import type { InstancePlan } from './instance-types.ts'
 import type { Instances } from './instances.ts'
-import { changeOrphan, newOrphan, type OrphanAbout, tellOrphan } from './orphan-rows.ts'
+import { changeOrphan, newOrphan, type OrphanAbout, orphanEvent } from './orphan-rows.ts'
 import { KeyRefused } from './plan-instance-change.ts'
 import type { TriggerRates } from './trigger-rates.ts'
 
@@ -66,7 +66,7 @@ interface About {
 /** Each is another commit about the same key or instance. After this many the job is put back and lets the others go first. */
 const RACES_MAX = 10
 /** How often a waiting update checks whether it is next. */
-const TURN_MS = 1_000
+const CREATOR_WAIT_MS = 1_000
 
 const NO_CHANGE = { guards: [] as readonly Guard[], writes: [] as readonly Write[] }
 
@@ -93,17 +93,17 @@ export function makeTriggers(
     const trigger = workflow?.triggers.find(({ document }) => document.id === work.step)
     if (workflow === null || trigger === undefined) {
       const error = 'the definition that it began with is not in the store'
-      return bury(item, workflow, null, 'config', 'definition_missing', error)
+      return deadLetterJob(item, workflow, null, 'config', 'definition_missing', error)
     }
     if (work.losses >= LOSSES_MAX) {
       const error = 'the node stopped each time while this item ran alone'
-      return bury(item, workflow, trigger, 'poison', 'crash_loop', error)
+      return deadLetterJob(item, workflow, trigger, 'poison', 'crash_loop', error)
     }
     try {
       await runTrigger(item, workflow, trigger)
     } catch (error) {
       const refuse = (failureClass: FailureClass, reason: DeadLetterReason, text: string) =>
-        bury(item, workflow, trigger, failureClass, reason, text)
+        deadLetterJob(item, workflow, trigger, failureClass, reason, text)
       if (error instanceof ExpressionError) return refuse('validation', 'rejected', describe(error))
       if (error instanceof KeyRefused) return refuse('validation', 'rejected', error.message)
       if (error instanceof JsonError) return refuse('poison', 'unparseable', error.message)
@@ -214,7 +214,7 @@ export function makeTriggers(
       case 'held':
         return skip(about, 'LOCK_HELD', null)
       case 'refused':
-        await bury(item, workflow, trigger, creation.class, 'rejected', creation.error)
+        await deadLetterJob(item, workflow, trigger, creation.class, 'rejected', creation.error)
         return true
       case 'planned':
         return end(about, 'CREATED', creation.id, creation.plan, await closeOrphan(about, rows, creation.id))
@@ -247,7 +247,7 @@ export function makeTriggers(
     const env = { ...instances.envOf(origin), eventId: event.id }
     const stepped = stepInstance(loaded.workflow, loaded.instance, input, env)
     if (!stepped.ok) {
-      await bury(item, workflow, trigger, 'validation', 'rejected', stepped.refused.message)
+      await deadLetterJob(item, workflow, trigger, 'validation', 'rejected', stepped.refused.message)
       return true
     }
     const known = rows.map((one) => ({ ...one, after: unbuffer(one.after ?? one.row, [work.id]) }))
@@ -308,7 +308,7 @@ export function makeTriggers(
     )
     if (!settlement.ok) return settlement.why === 'stale' ? true : about.retry()
     if (writes.some(({ w }) => w === 'work.again')) deps.wake()
-    tell(about, action, id)
+    logAction(about, action, id)
     return true
   }
 
@@ -323,7 +323,7 @@ export function makeTriggers(
     const [first] = rows
     const isListed = first?.row.buffered.some((one) => one.work === work.id) === true
     if (!isListed) {
-      const waitsMs = awaited === 'turn' ? Math.max(bufferMs, TURN_MS) : bufferMs
+      const waitsMs = awaited === 'turn' ? Math.max(bufferMs, CREATOR_WAIT_MS) : bufferMs
       return first === undefined || waitsMs === 0
         ? orphan(about, rows, 'nobody')
         : buffer(about, rows, waitsMs)
@@ -331,7 +331,7 @@ export function makeTriggers(
     const leftMs = work.createdAt + bufferMs - time.now()
     if (leftMs <= 0 && awaited === 'instance') return orphan(about, rows, 'nobody')
     const plan = await planRows(deps, work.tenant, unchanged(rows), work.id)
-    const delayMs = awaited === 'turn' && leftMs <= 0 ? TURN_MS : leftMs
+    const delayMs = awaited === 'turn' && leftMs <= 0 ? CREATOR_WAIT_MS : leftMs
     const settlement = await settle(
       about,
       again(delayMs, {
@@ -389,16 +389,16 @@ export function makeTriggers(
       (one): RowChange => ({ known: one, after: unbuffer(one.after ?? one.row, [work.id]), wakes: true }),
     )
     const plan = await planRows(deps, work.tenant, changes, work.id)
-    const told = tellOrphan(deps, of, row)
+    const planned = orphanEvent(deps, of, row)
     return skip(
       about,
       'ORPHAN',
       row.id,
       {
         guards: [...plan.guards, ...guards],
-        writes: [...plan.writes, { w: 'orphan.put', row }, ...told.writes],
+        writes: [...plan.writes, { w: 'orphan.put', row }, ...planned.writes],
       },
-      told.plan === null ? undefined : [told.plan],
+      planned.plan === null ? undefined : [planned.plan],
     )
   }
 
@@ -421,7 +421,7 @@ export function makeTriggers(
     )
     if (!settlement.ok) return settlement.why === 'stale' ? true : about.retry()
     if (beside.writes.some(({ w }) => w === 'work.again')) deps.wake()
-    tell(about, why, effectRef)
+    logAction(about, why, effectRef)
     return true
   }
 
@@ -457,7 +457,7 @@ export function makeTriggers(
     }
   }
 
-  const bury = (
+  const deadLetterJob = (
     item: Item,
     workflow: Workflow | null,
     trigger: Trigger | null,
@@ -493,7 +493,7 @@ export function makeTriggers(
   const settle = (about: About, decision: Decision): Promise<Settlement> =>
     settler.settle(about.item, about.trigger.route, decision)
 
-  const tell = ({ item, workflow }: About, action: string, ref: string | null) => {
+  const logAction = ({ item, workflow }: About, action: string, ref: string | null) => {
     log.control(
       lineOf(action === 'EXISTS' ? 'dedupe' : 'effect', action, item.event, {
         route: workflow.document.name,

@@ -15,21 +15,21 @@ import { type Store, StoreError, type Write } from '../../ports/store.ts'
 import type { Beginning, EventPlan, Planned, UnitOfWork } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'
 import { lineOf } from '../observe/index.ts'
-import { type Door, type MayBegin, type PlanDeps, planItems } from '../planning/index.ts'
+import { type InlineStart, type MayBegin, type PlanDeps, planItems } from '../planning/index.ts'
 import { planCreate } from './create-instance.ts'
 import type { InstancePlan } from './instance-types.ts'
 import type { Instances } from './instances.ts'
 
 const COUNTERS = { attempts: 1, waits: 0, losses: 0 }
 
-export function makeDoor(
+export function makeInlineStart(
   deps: Pick<EngineDeps, 'log'> & {
     readonly store: Pick<Store, 'forTenant'>
     readonly planning: PlanDeps
     readonly instances: Instances
     readonly unitOfWork: Pick<UnitOfWork, 'release'>
   },
-): Door {
+): InlineStart {
   const { store, planning, instances, log } = deps
 
   const find = (tenant: TenantId, { of }: Route): { workflow: Workflow; trigger: Trigger } | null => {
@@ -48,7 +48,7 @@ export function makeDoor(
     if (action !== 'create' || rateLimit !== undefined) return false
     if (workflow.document.lock !== undefined || workflow.document.maxConcurrent !== undefined) return false
     // A node without a lease, or an open circuit, leaves it to the claims.
-    return planning.owner() !== null && planning.bears(tenant, route)
+    return planning.owner() !== null && planning.mayLeaseOnInsert(tenant, route)
   }
 
   /** null: not inline; its job finds the reason again. */

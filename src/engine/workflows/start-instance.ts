@@ -284,12 +284,12 @@ function draftOf(
     headers: stringifyJson(header),
     data: text,
     raw: null,
-    sensitive: inherited.length > 0 ? inherited : sealedInput(workflow, input),
+    sensitive: inherited.length > 0 ? inherited : encryptedInput(workflow, input),
   }
 }
 
 /** What a workflow encrypts in its instances must not be in clear text in the event that started them. */
-function sealedInput({ document }: Workflow, input: JsonValue): readonly string[] {
+function encryptedInput({ document }: Workflow, input: JsonValue): readonly string[] {
   if ((document.security?.encrypt ?? []).length === 0) return []
   if (typeof input !== 'object' || input === null || Array.isArray(input) || isNumeral(input)) return []
   return Object.keys(input)

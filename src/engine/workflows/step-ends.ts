@@ -12,8 +12,8 @@ import { type JsonValue, parseJson } from '../../core/foundation/json/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Firing } from '../../core/workflows/instance/index.ts'
 import { type InstanceInput, type Refused, stepInstance } from '../../core/workflows/machine/index.ts'
+import type { Encryption } from '../../ports/encryption.ts'
 import type { Log } from '../../ports/log.ts'
-import type { Seal } from '../../ports/seal.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Commits } from '../commit/index.ts'
 import { openResult } from '../secrets/index.ts'
@@ -25,12 +25,12 @@ import { type Instances, originOfEvent, orRefused } from './instances.ts'
 interface Deps {
   readonly store: Store
   readonly commits: Commits
-  readonly seal: Seal
+  readonly encryption: Encryption
   readonly log: Log
   instances(): Instances
 }
 
-interface Told {
+interface PlannedEnd {
   readonly decision: Decision
   /** null: the instance is not affected. */
   readonly plan: InstancePlan | null
@@ -54,7 +54,12 @@ export function endSteps(deps: Deps): Participant {
     }
   }
 
-  const tell = async (held: Held, route: Route | null, decision: Decision, origin: Origin): Promise<Told> => {
+  const planEnd = async (
+    held: Held,
+    route: Route | null,
+    decision: Decision,
+    origin: Origin,
+  ): Promise<PlannedEnd> => {
     const loaded = decision.to === 'merged' ? null : await find(held)
     const firing = loaded === null ? null : firingOf(loaded.instance, held.work.step)
     if (loaded === null || firing === null) return { decision, plan: null }
@@ -73,7 +78,7 @@ export function endSteps(deps: Deps): Participant {
         return step(about, decision, { type: 'parked', firing: firing.number, error, work: held.work.id })
       }
       case 'again': {
-        if (firing.state === 'interrupted' && !(await isInDoubt(held, decision)))
+        if (firing.state === 'interrupted' && !(await isOutcomeUnknown(held, decision)))
           return calledOff(about, asCancelled(decision, 'another transition took its token'))
         // An operator's decision about a parked job.
         if (firing.state === 'parked')
@@ -85,14 +90,14 @@ export function endSteps(deps: Deps): Participant {
     }
   }
 
-  const calledOff = (about: About, decision: Decision): Promise<Told> =>
+  const calledOff = (about: About, decision: Decision): Promise<PlannedEnd> =>
     step(about, decision, {
       type: 'calledOff',
       firing: about.firing.number,
       work: about.held.work.id,
     })
 
-  const ended = async (about: About, decision: Decision): Promise<Told> => {
+  const ended = async (about: About, decision: Decision): Promise<PlannedEnd> => {
     const { held, firing } = about
     const known = decision.note.key ?? held.work.key
     const isOthers = decision.to === 'skipped' && (await isOfOthers(about, known))
@@ -139,7 +144,7 @@ export function endSteps(deps: Deps): Participant {
     about: About,
     decision: Extract<Decision, { to: 'dead' }>,
     did?: Firing['did'],
-  ): Promise<Told> => {
+  ): Promise<PlannedEnd> => {
     const { held, firing, loaded } = about
     const moved = await move(about, {
       type: 'failed',
@@ -152,7 +157,7 @@ export function endSteps(deps: Deps): Participant {
     })
     const named = { ...decision, step: stepText(loaded.instance, firing) }
     if ('refused' in moved) {
-      if (!isGone(moved.refused)) tellRefused(about, moved.refused)
+      if (!isGone(moved.refused)) logRefused(about, moved.refused)
       return { decision: named, plan: null }
     }
     const isLeft = moved.instance.firings.some(({ number }) => number === firing.number)
@@ -160,10 +165,10 @@ export function endSteps(deps: Deps): Participant {
   }
 
   /** For inputs that the instance cannot refuse because of its data. */
-  const step = async (about: About, decision: Decision, input: InstanceInput): Promise<Told> => {
+  const step = async (about: About, decision: Decision, input: InstanceInput): Promise<PlannedEnd> => {
     const moved = await move(about, input)
     if (!('refused' in moved)) return { decision, plan: moved }
-    if (!isGone(moved.refused)) tellRefused(about, moved.refused)
+    if (!isGone(moved.refused)) logRefused(about, moved.refused)
     return { decision, plan: null }
   }
 
@@ -179,7 +184,7 @@ export function endSteps(deps: Deps): Participant {
     return orRefused(() => instances.plan(tenant, origin, workflow, instance, stepped, { own: id }))
   }
 
-  const tellRefused = ({ held, loaded }: About, { code, message }: Refused) =>
+  const logRefused = ({ held, loaded }: About, { code, message }: Refused) =>
     log.error('instance.refused', {
       tenant: held.work.tenant,
       instance: loaded.instance.id,
@@ -206,11 +211,11 @@ export function endSteps(deps: Deps): Participant {
   }
 
   const opened = (tenant: Held['work']['tenant'], key: string, result: string): JsonValue => {
-    const text = openResult(deps.seal, { tenant, key, result })
+    const text = openResult(deps.encryption, { tenant, key, result })
     return text.ok && text.text !== null ? parseJson(text.text) : null
   }
 
-  const isInDoubt = async ({ work }: Held, { writes }: Decision): Promise<boolean> => {
+  const isOutcomeUnknown = async ({ work }: Held, { writes }: Decision): Promise<boolean> => {
     const settled = writes.flatMap((write) => (write.w === 'ledger.settle' ? [write] : []))
     if (settled.some(({ to }) => to === 'unknown')) return true
     const open = await commits.stubbornly(() => store.forTenant(work.tenant).ledgerOfWork(work.id))
@@ -225,7 +230,7 @@ export function endSteps(deps: Deps): Participant {
         ? originOfEvent(held.event)
         : { event: item.event, stored: item.event, payload: item.payload, header: item.header }
     for (let look = 0; look < LOOKS_MAX; look += 1) {
-      const { decision: ended, plan } = await tell(held, route, decision, origin)
+      const { decision: ended, plan } = await planEnd(held, route, decision, origin)
       if (plan !== null) {
         const { guards, writes } = plan
         const refused = () => {

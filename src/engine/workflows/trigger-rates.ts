@@ -7,21 +7,23 @@ import { refill, type Tokens, take, whole } from '../../core/flow-control/rate/i
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { MINUTE } from '../../core/foundation/time/index.ts'
 import type { StoreTime } from '../commit/index.ts'
-import type { Draws } from '../flow-control/index.ts'
+import type { SharedPermits } from '../flow-control/index.ts'
 
 export interface TriggerRates {
   /** Takes a token, or reserves one. 0: it is available; otherwise the delay until it is. */
   book(tenant: TenantId, trigger: string, policy: RatePolicy): number | Promise<number>
 }
 
-/** `draws`: permits shared by all nodes; null: this is the only node. */
+/** `sharedPermits`: permits shared by all nodes; null: this is the only node. */
 export function makeTriggerRates(deps: {
   readonly time: StoreTime
-  readonly draws: Draws | null
+  readonly sharedPermits: SharedPermits | null
 }): TriggerRates {
-  const { draws } = deps
-  if (draws !== null)
-    return { book: (tenant, trigger, policy) => draws.book({ tenant, key: `trigger/${trigger}` }, policy) }
+  const { sharedPermits } = deps
+  if (sharedPermits !== null)
+    return {
+      book: (tenant, trigger, policy) => sharedPermits.book({ tenant, key: `trigger/${trigger}` }, policy),
+    }
   const all = new Map<string, Tokens>()
   return {
     book(tenant, trigger, policy) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
-import { answered, LOST, makeHand, makeWorld, SOURCE, type World } from '../engine.fixture.ts'
+import { answered, LOST, makeDeferred, makeWorld, SOURCE, type World } from '../engine.fixture.ts'
 import { ANN } from './instance-actions.fixture.ts'
 import { begin, called, look, made, nameOf, place, post, SETUP, transition } from './saga.fixture.ts'
 
@@ -47,7 +47,7 @@ const MANUAL = {
 
 /** Its step b failed. Commits of node `late` about it wait for `go`; nothing is claimed meanwhile, unless by `late`. */
 async function startRace({ isLateClaiming = false } = {}) {
-  const go = makeHand<void>()
+  const go = makeDeferred<void>()
   let isRace = false
   let waiting = 0
   const never = new Promise<never>(() => {})
@@ -78,7 +78,7 @@ async function startRace({ isLateClaiming = false } = {}) {
     steps,
     go: () => go.give(),
     waiting: () => waiting,
-    fire: (by: typeof node) => by.engine.workflows.hands.fire(ANN, instance.id, skip),
+    fire: (by: typeof node) => by.engine.workflows.instanceActions.fire(ANN, instance.id, skip),
     replay: (by: typeof node) => by.engine.replay(DEFAULT_TENANT, letter!.id, { ...BY, force: false }),
     node,
     late,
@@ -142,7 +142,7 @@ test('[FI17] a bulk replay leaves out what an instance abandoned meanwhile, and 
   await world.pass()
   await firing
   const changes = [{ path: 'data.note', value: 1 }]
-  const edited = node.engine.workflows.hands.edit(ANN, other.id, { changes, reason: null })
+  const edited = node.engine.workflows.instanceActions.edit(ANN, other.id, { changes, reason: null })
   await world.pass()
   await edited
   go()

@@ -261,7 +261,7 @@ async function makeDecision(turn: Turn): Promise<Commit> {
     case 0:
       return makeRecordPut(turn)
     case 1:
-      return makeLetterPut(turn)
+      return makeDeadLetterPut(turn)
     case 2:
       return makeObservation(turn)
     default: {
@@ -289,7 +289,7 @@ async function makeRecordPut(turn: Turn): Promise<Commit> {
   )
 }
 
-async function makeLetterPut(turn: Turn): Promise<Commit> {
+async function makeDeadLetterPut(turn: Turn): Promise<Commit> {
   const { book, pick, store } = turn
   const known = rarely(pick, 2) ? oneOf(pick, book.letters) : undefined
   const tenant = known?.tenant ?? tenantOf(pick)
@@ -301,11 +301,11 @@ async function makeLetterPut(turn: Turn): Promise<Commit> {
   return makeCommit(
     tenant,
     [{ g: 'version', of: 'deadLetter', key: id, version }],
-    [{ w: 'deadLetter.put', row: makeLetter(turn, id, version + 1, { id: work, eventId: event }) }],
+    [{ w: 'deadLetter.put', row: makeDeadLetter(turn, id, version + 1, { id: work, eventId: event }) }],
   )
 }
 
-function makeLetter(
+function makeDeadLetter(
   { book, pick }: Turn,
   id: DeadLetterId,
   version: number,
@@ -456,7 +456,7 @@ async function makeFate(turn: Turn, row: WorkRow, key: string): Promise<Part> {
   }
   if (note.class !== null) writes.push({ w: 'failure.put', row: makeFailure(turn, row, note.class) })
   if (to === 'dead') {
-    writes.push({ w: 'deadLetter.put', row: makeLetter(turn, book.ids.deadLetter(), 1, row) })
+    writes.push({ w: 'deadLetter.put', row: makeDeadLetter(turn, book.ids.deadLetter(), 1, row) })
     writes.push(makeRaise(turn))
   }
   return { guards: [], writes }

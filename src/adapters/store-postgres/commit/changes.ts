@@ -156,7 +156,7 @@ export function laneRows(view: View, tenant: TenantId): LaneRows<WorkHead> {
     findLane: (consumer, key) =>
       changes.lanes.get(keyOf(consumer, key)) ?? loaded.lanes.get(keyOf(consumer, key)),
     putLane: (lane) => void changes.lanes.set(keyOf(lane.consumer, lane.key), lane),
-    findEldestWaiting: (consumer, key) => findEldest(view, keyOf(consumer, key)),
+    findOldestWaiting: (consumer, key) => findOldest(view, keyOf(consumer, key)),
   }
 }
 
@@ -190,15 +190,15 @@ function noteWaiting({ waiting }: View, key: string, { state, tenant, consumer, 
 }
 
 /** The oldest job that waits in the lane. */
-function findEldest(view: View, lane: string): WorkHead | undefined {
+function findOldest(view: View, lane: string): WorkHead | undefined {
   const { changes, loaded } = view
-  let eldest: WorkHead | undefined
+  let oldest: WorkHead | undefined
   for (const key of view.waiting.get(lane) ?? []) {
     const row =
       changes.newWork.get(key) ?? changes.work.get(key) ?? changes.moves.get(key) ?? loaded.work.get(key)
-    if (row?.state === 'waiting' && (eldest === undefined || isElder(row, eldest))) eldest = row
+    if (row?.state === 'waiting' && (oldest === undefined || isElder(row, oldest))) oldest = row
   }
-  return eldest
+  return oldest
 }
 
 function isElder(a: WorkHead, b: WorkHead): boolean {

@@ -55,8 +55,8 @@ export interface RowKeys {
   /** Lanes that new jobs enter or leave, once per step: each time a waiting job may get a position. */
   readonly laneSteps: string[]
   /** Created by the group itself: touched, but not stored yet. With the lane, if it has one. */
-  readonly born: Map<string, string | null>
-  readonly bornEvents: Set<string>
+  readonly added: Map<string, string | null>
+  readonly addedEvents: Set<string>
 }
 
 const NO_ITEMS: ReadonlySet<string> = new Set()
@@ -79,8 +79,8 @@ const makeRowKeys = (laneless: ReadonlySet<string>): RowKeys => ({
   runs: new Set(),
   movers: new Map(),
   laneSteps: [],
-  born: new Map(),
-  bornEvents: new Set(),
+  added: new Map(),
+  addedEvents: new Set(),
 })
 
 /**
@@ -115,9 +115,9 @@ export function touchesOf(commit: Commit): readonly string[] {
   addKeys(keys, commit)
   const touches: string[] = []
   for (const key of keys.work.keys()) touches.push(`work ${key}`)
-  for (const key of keys.born.keys()) if (!keys.work.has(key)) touches.push(`work ${key}`)
+  for (const key of keys.added.keys()) if (!keys.work.has(key)) touches.push(`work ${key}`)
   for (const key of keys.events.keys()) touches.push(`event ${key}`)
-  for (const key of keys.bornEvents) touches.push(`event ${key}`)
+  for (const key of keys.addedEvents) touches.push(`event ${key}`)
   for (const key of keys.dedup) touches.push(`dedup ${key}`)
   for (const key of keys.ledger) touches.push(`ledger ${key}`)
   for (const key of keys.deadLetters.keys()) touches.push(`deadLetter ${key}`)
@@ -133,13 +133,13 @@ export function touchesOf(commit: Commit): readonly string[] {
 
 function addWork(keys: RowKeys, tenant: TenantId, id: string): void {
   const key = joinKey(tenant, id)
-  if (!keys.born.has(key)) keys.work.set(key, { tenant, id })
+  if (!keys.added.has(key)) keys.work.set(key, { tenant, id })
 }
 
 /** A job that is settled, retried or moved in its lane. */
 function addMover(keys: RowKeys, tenant: TenantId, id: string): void {
   const key = joinKey(tenant, id)
-  const lane = keys.born.get(key)
+  const lane = keys.added.get(key)
   if (lane != null) keys.laneSteps.push(lane)
   if (lane !== undefined) return
   keys.work.set(key, { tenant, id })
@@ -148,7 +148,7 @@ function addMover(keys: RowKeys, tenant: TenantId, id: string): void {
 
 function addEvent(keys: RowKeys, tenant: TenantId, id: string): void {
   const key = joinKey(tenant, id)
-  if (!keys.bornEvents.has(key)) keys.events.set(key, { tenant, id })
+  if (!keys.addedEvents.has(key)) keys.events.set(key, { tenant, id })
 }
 
 function addRecord(keys: RowKeys, tenant: TenantId, kind: string, key: string): void {
@@ -207,7 +207,7 @@ function addWrite(keys: RowKeys, tenant: TenantId, write: Write): void {
   switch (write.w) {
     case 'event.append':
       keys.dedup.add(joinKey(tenant, write.event.source, write.event.dedupKey))
-      keys.bornEvents.add(joinKey(tenant, write.event.id))
+      keys.addedEvents.add(joinKey(tenant, write.event.id))
       break
     case 'event.repeat':
     case 'event.match':
@@ -280,7 +280,7 @@ function addNewWork(keys: RowKeys, tenant: TenantId, write: Extract<Write, { w: 
   const { work, lease, inPlaceOf } = write
   if (lease !== null) keys.owners.add(lease)
   const lane = work.lane === undefined ? null : laneKey(tenant, work.consumer, work.lane.key)
-  keys.born.set(joinKey(tenant, work.id), lane)
+  keys.added.set(joinKey(tenant, work.id), lane)
   addEvent(keys, tenant, work.eventId)
   if (lane === null) return
   keys.laneSteps.push(lane)

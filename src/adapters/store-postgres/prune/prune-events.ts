@@ -10,7 +10,7 @@ import { joinKey } from '../../../core/foundation/text/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { KeepTimes, Pruned } from '../../../core/store/retention/index.ts'
 import {
-  CLOSED_LETTERS,
+  CLOSED_DEAD_LETTERS,
   FINAL_WORK,
   keeperOf,
   keepMsOf,
@@ -160,7 +160,7 @@ export async function endEvents(
     )
   const client = await pool.connect()
   try {
-    const [, causes, events, known, dedup, work, workCounts, letters, letterCounts, entries, wanted] =
+    const [, causes, events, known, dedup, work, workCounts, letters, deadLetterCounts, entries, wanted] =
       await sendAll(client, [
         prepare('BEGIN'),
         prepare(
@@ -204,7 +204,7 @@ export async function endEvents(
       ...rowsOf(entries).map((row) => row.event),
       ...rowsOf(wanted).map((row) => row.event),
       ...openOnes(rowsOf(work), rowsOf(workCounts), FINAL_WORK),
-      ...openOnes(rowsOf(letters), rowsOf(letterCounts), CLOSED_LETTERS),
+      ...openOnes(rowsOf(letters), rowsOf(deadLetterCounts), CLOSED_DEAD_LETTERS),
     ])
     const there = new Set(rowsOf(causes).map((row) => row.id))
     // By id: a cause comes before what it caused, and is removed with it if possible.
@@ -227,7 +227,7 @@ export async function endEvents(
       rows.filter((row) => isGoing.has(row.event)).map((row) => row.id)
     const goingWork = idsOf(rowsOf(work))
     const tried = goingWork.filter((id) => !hasLeft(id))
-    const goingLetters = idsOf(rowsOf(letters))
+    const goingDeadLetters = idsOf(rowsOf(letters))
     const own = (column: string) => `t.tenant = $1::text AND t.${column} = ANY ($2::text[])`
     const ofOwn = (named: readonly string[]) => [escapeText(tenant), makeArray('text', named)]
     // Rows that do not exist are not deleted.
@@ -235,8 +235,8 @@ export async function endEvents(
       tried.length > 0 && { of: 'attempts', from: 'attempt', where: own('work'), values: ofOwn(tried) },
       goingWork.length > 0 && { of: 'work', from: 'work', where: own('id'), values: ofOwn(goingWork) },
       goingWork.length > 0 && { of: 'runs', from: 'run', where: own('work_id'), values: ofOwn(goingWork) },
-      goingLetters.length > 0 && {
-        ...{ of: 'deadLetters', from: 'dead_letter', where: own('id'), values: ofOwn(goingLetters) },
+      goingDeadLetters.length > 0 && {
+        ...{ of: 'deadLetters', from: 'dead_letter', where: own('id'), values: ofOwn(goingDeadLetters) },
       },
       { of: 'failures', from: 'failure', where: own('event_id'), values: ofOwn(goingIds) },
       {

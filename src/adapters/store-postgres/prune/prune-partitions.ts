@@ -17,7 +17,7 @@ import { eventIdAt, instanceIdAt, workIdAt } from '../../../core/foundation/ids/
 import { DAY } from '../../../core/foundation/time/index.ts'
 import { WORK_STATES } from '../../../core/queue/work/index.ts'
 import {
-  CLOSED_LETTERS,
+  CLOSED_DEAD_LETTERS,
   FINAL_WORK,
   type KeepTimes,
   longestKeepMs,
@@ -215,7 +215,7 @@ async function isWanted({ pool, schema }: Walking, { lower, upper }: Partition):
     `${schema}.instance AS t WHERE t.state = 'active' AND ${within('t.event_id')}`,
     `${schema}.orphan AS t WHERE t.state IN (${quoted(OPEN_ORPHANS)}) AND ${within('t.event_id')}`,
     `${schema}.outbox AS t WHERE t.event IS NOT NULL AND ${within('t.event')}`,
-    `${schema}.dead_letter AS t WHERE t.state NOT IN (${quoted(CLOSED_LETTERS)}) AND ${within('(t.event_id COLLATE "C")')}`,
+    `${schema}.dead_letter AS t WHERE t.state NOT IN (${quoted(CLOSED_DEAD_LETTERS)}) AND ${within('(t.event_id COLLATE "C")')}`,
     `${schema}.ledger AS t WHERE t.state IN (${quoted(OPEN_ENTRIES)}) AND ${within('(t.event_id COLLATE "C")')}`,
     ...OPEN_WORK.map(
       (state) => `${schema}.work AS t WHERE t.state = '${state}' AND ${within("(t.event_id || '')")}`,

@@ -3,7 +3,7 @@
 
 import type { EventSummary } from '../../../core/events/event/index.ts'
 import { idSpan } from '../../../core/events/event/index.ts'
-import { SEALED_MARK } from '../../../core/events/sensitive/index.ts'
+import { ENCRYPTED_MARK } from '../../../core/events/sensitive/index.ts'
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import { readWholeId } from '../../../core/foundation/ids/index.ts'
 import type { Page, TenantReads } from '../../../ports/store.ts'
@@ -102,6 +102,6 @@ async function findFull(
 /** An encrypted payload is noise, in which a short word would be found by chance. */
 function hasText(q: string): string {
   const has = (column: string) => `position(lower(${q} COLLATE "C") IN lower(t.${column} COLLATE "C")) > 0`
-  const isOpen = `left(t.data, ${SEALED_MARK.length}) <> '${SEALED_MARK}'`
+  const isOpen = `left(t.data, ${ENCRYPTED_MARK.length}) <> '${ENCRYPTED_MARK}'`
   return `(${SEARCHED.map(has).join(' OR ')} OR (${has('data')} AND ${isOpen}))`
 }

@@ -39,7 +39,7 @@ import { decodeCursor, encodeCursor, type Value } from './cursor.ts'
 import { searchEvents } from './event-search.ts'
 import { countInstances, listInstances, readInstance, workOfInstanceSql } from './instance-reads.ts'
 import { listRecords } from './records.ts'
-import { countAllOpen, groupLetters, readOverview } from './summaries.ts'
+import { countAllOpen, groupDeadLetters, readOverview } from './summaries.ts'
 import { countOpen, listWork } from './work-list.ts'
 
 const all = (table: Table) => selectList('t', Object.keys(table.columns))
@@ -237,7 +237,7 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
     deadLetter: (id) => one(DEAD_LETTER, 't.id = $2::text', [id]),
     deadLetters: ({ state, consumer, class: failure, reason, eventId, olderThan, ...request }) =>
       page(DEAD_LETTER, request, { state, consumer, class: failure, reason, eventId }, { olderThan }),
-    deadLetterGroups: ({ state }) => groupLetters(query, schema, tenant, state),
+    deadLetterGroups: ({ state }) => groupDeadLetters(query, schema, tenant, state),
     failure: (id) => one(FAILURE, 't.id = $2::text', [id]),
     failures: ({ state, consumer, class: failure, cause, ...request }) =>
       page(FAILURE, request, { state, consumer, class: failure, cause }),

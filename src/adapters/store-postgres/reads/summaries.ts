@@ -3,13 +3,13 @@
 import { groupByCause } from '../../../core/failures/dead-letter/index.ts'
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { StoreOverview, TenantReads } from '../../../ports/store.ts'
-import { GROUPED_LETTERS_MAX, GROUPS_MAX, OVERVIEW_COUNT_MAX } from '../../../ports/store.ts'
+import { GROUPED_DEAD_LETTERS_MAX, GROUPS_MAX, OVERVIEW_COUNT_MAX } from '../../../ports/store.ts'
 import { prepare, type Query } from '../connection.ts'
 import { escapeText } from '../parameters.ts'
 import { LISTED } from '../tables.ts'
 
 /** The database counts dead letters with the same error; the rest is few enough to be read. */
-export async function groupLetters(
+export async function groupDeadLetters(
   query: Query,
   schema: string,
   tenant: TenantId,
@@ -21,14 +21,14 @@ export async function groupLetters(
         'max(created_at) AS "latestAt", max(id) AS "sampleId" FROM (' +
         `SELECT * FROM ${schema}.dead_letter WHERE tenant = $1::text AND state = $2::text AND ${LISTED} ` +
         'ORDER BY id DESC LIMIT $3::int8) AS newest GROUP BY class, reason, consumer, last_error',
-      [escapeText(tenant), state, GROUPED_LETTERS_MAX],
+      [escapeText(tenant), state, GROUPED_DEAD_LETTERS_MAX],
     ),
   )
   const beyond = await query(
     prepare(
       `SELECT 1 FROM ${schema}.dead_letter WHERE tenant = $1::text AND state = $2::text AND ${LISTED} ` +
         'LIMIT 1 OFFSET $3::int8',
-      [escapeText(tenant), state, GROUPED_LETTERS_MAX],
+      [escapeText(tenant), state, GROUPED_DEAD_LETTERS_MAX],
     ),
   )
   const groups = groupByCause(rows)

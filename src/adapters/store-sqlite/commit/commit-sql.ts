@@ -64,10 +64,10 @@ export function prepareCommitSql(db: DatabaseSyncInstance) {
     lanedWork: db.prepare(
       'SELECT seq, state, consumer, lane, place FROM work WHERE id = ?2 AND tenant = ?1 AND lane IS NOT NULL',
     ),
-    dropPlace: db.prepare('UPDATE work SET place = NULL WHERE seq = ?'),
-    takePlace: db.prepare('UPDATE work SET place = 1 WHERE seq = ?'),
+    dropLanePosition: db.prepare('UPDATE work SET place = NULL WHERE seq = ?'),
+    takeLanePosition: db.prepare('UPDATE work SET place = 1 WHERE seq = ?'),
     waitWork: db.prepare('UPDATE work SET state = 3 WHERE seq = ?'),
-    eldestWaiting: db.prepare(
+    oldestWaiting: db.prepare(
       'SELECT seq FROM work WHERE state = 3 AND tenant = ? AND consumer = ? AND lane = ? ORDER BY created_at, id LIMIT 1',
     ),
     promoteWork: db.prepare('UPDATE work SET state = 2, place = 1, due_at = max(due_at, ?) WHERE seq = ?'),

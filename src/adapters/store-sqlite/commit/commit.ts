@@ -12,7 +12,7 @@ export function applyCommit(session: Session, now: Instant, commit: Commit): Com
   session.dedupSlot = null
   session.ledgerSlot = null
   session.seenInstance = null
-  session.newEvent = null
+  session.addedEvent = null
   session.changedWork = null
   for (let index = 0; index < guards.length; index += 1) {
     const refusal = checkGuard(session, now, tenant, guards[index] as Guard)

@@ -5,7 +5,7 @@ import type { NewFailure } from '../../../core/failures/failure/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { Write } from '../../../ports/store.ts'
 import type { Session } from '../session.ts'
-import { toStored, toStoredOrNull } from '../text.ts'
+import { toStored, toStoredOrNull } from '../text-values.ts'
 
 export function putFailure(session: Session, now: Instant, tenant: number, row: NewFailure): void {
   session.sql.putFailure.run(

@@ -4,9 +4,9 @@ import type { InstanceId } from '../../../core/foundation/ids/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import { markingText, type NewHistory, type NewInstance } from '../../../core/workflows/instance/index.ts'
 import type { NewOrphan } from '../../../core/workflows/orphan/index.ts'
-import { INSTANCE_CODE } from '../codes.ts'
 import type { Session } from '../session.ts'
-import { correlationHash, toStored, toStoredOrNull } from '../text.ts'
+import { INSTANCE_CODE } from '../state-codes.ts'
+import { correlationHash, toStored, toStoredOrNull } from '../text-values.ts'
 
 /** What a guard asks for; the write after it need not look again. */
 export function findRevision(

@@ -5,7 +5,7 @@
 
 import type { Row } from '../rows.ts'
 import type { Session } from '../session.ts'
-import { dedupText, hashKey, isSameText, ledgerText, type Stored } from '../text.ts'
+import { dedupText, hashKey, isSameText, ledgerText, type Stored } from '../text-values.ts'
 
 interface EventKeyRow {
   readonly tenant: number

@@ -13,12 +13,12 @@ import {
   leaveLane,
   stopWaiting,
 } from '../../../core/store/commit/index.ts'
-import { WORK_CODE } from '../codes.ts'
 import type { Session } from '../session.ts'
-import { fromStored, isSameText, type Stored, toStored } from '../text.ts'
+import { WORK_CODE } from '../state-codes.ts'
+import { fromStored, isSameText, type Stored, toStored } from '../text-values.ts'
 
 /** The lane of a commit in progress. */
-interface LanePlace {
+interface LanePosition {
   readonly session: Session
   readonly now: Instant
   readonly tenant: number
@@ -34,33 +34,33 @@ interface LanedWork {
   readonly place: 1 | null
 }
 
-type At = Pick<LanePlace, 'session' | 'now' | 'tenant'>
+type At = Pick<LanePosition, 'session' | 'now' | 'tenant'>
 
 /** The job with its lane; null: it has none. */
 export function findLaned({ session, tenant }: At, work: WorkId): LanedWork | null {
   return session.sql.lanedWork.get(tenant, work) ?? null
 }
 
-function placeOf(at: At, { consumer, lane }: LanedWork): LanePlace {
+function placeOf(at: At, { consumer, lane }: LanedWork): LanePosition {
   return { ...at, consumer, key: lane }
 }
 
-function countsOf({ session, tenant, consumer, key }: LanePlace): LaneCounts {
+function countsOf({ session, tenant, consumer, key }: LanePosition): LaneCounts {
   return session.sql.lane.get(tenant, consumer, key) ?? EMPTY_LANE
 }
 
-function putCounts(place: LanePlace, { width, places, waiting }: LaneCounts): void {
+function putCounts(place: LanePosition, { width, places, waiting }: LaneCounts): void {
   const { session, now, tenant, consumer, key } = place
   session.sql.putLane.run(tenant, consumer, key, width, places, waiting, now)
 }
 
-function take(place: LanePlace, { counts, promotes }: LaneStep): void {
+function take(place: LanePosition, { counts, promotes }: LaneStep): void {
   putCounts(place, counts)
   if (!promotes) return
   const { session, now, tenant, consumer, key } = place
-  const eldest: { seq: number } | undefined = session.sql.eldestWaiting.get(tenant, consumer, key)
-  assert(eldest, `nobody waits in a lane of tenant ${tenant} that counts some`)
-  session.sql.promoteWork.run(now, eldest.seq)
+  const oldest: { seq: number } | undefined = session.sql.oldestWaiting.get(tenant, consumer, key)
+  assert(oldest, `nobody waits in a lane of tenant ${tenant} that counts some`)
+  session.sql.promoteWork.run(now, oldest.seq)
 }
 
 /** A new job enters: whether it has a position, and what to do once its row is stored. */
@@ -70,11 +70,11 @@ export function comeIn(
   lane: Lane,
   inPlaceOf: WorkId | undefined,
 ): { readonly hasPlace: boolean; readonly finish: () => void } {
-  const place: LanePlace = { ...at, consumer: toStored(consumer), key: toStored(lane.key) }
+  const place: LanePosition = { ...at, consumer: toStored(consumer), key: toStored(lane.key) }
   const before = inPlaceOf === undefined ? null : findLaned(at, inPlaceOf)
   const takesOver =
     before?.place === 1 && isSameText(before.lane, lane.key) && isSameText(before.consumer, consumer)
-  if (takesOver) at.session.sql.dropPlace.run(before.seq)
+  if (takesOver) at.session.sql.dropLanePosition.run(before.seq)
   const step = enterLane(countsOf(place), lane.width, takesOver)
   return { hasPlace: step.hasPlace, finish: () => take(place, step) }
 }
@@ -90,7 +90,7 @@ export function comeBack(at: At, before: LanedWork): void {
   const place = placeOf(at, before)
   const counts = countsOf(place)
   const step = enterLane(counts, counts.width, false)
-  if (step.hasPlace) sql.takePlace.run(before.seq)
+  if (step.hasPlace) sql.takeLanePosition.run(before.seq)
   else sql.waitWork.run(before.seq)
   take(place, step)
 }
@@ -101,7 +101,7 @@ export function goOut(at: At, before: LanedWork, place: 'keep' | { readonly to: 
   const lane = placeOf(at, before)
   if (before.state === WORK_CODE.waiting) putCounts(lane, stopWaiting(countsOf(lane)))
   if (before.place !== 1 || place === 'keep') return
-  session.sql.dropPlace.run(before.seq)
+  session.sql.dropLanePosition.run(before.seq)
   const next = place === undefined ? null : findLaned(at, place.to)
   const isNext =
     next?.state === WORK_CODE.waiting &&

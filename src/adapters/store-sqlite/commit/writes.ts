@@ -6,18 +6,18 @@ import { unreachable } from '../../../core/foundation/errors/index.ts'
 import type { Incarnation, TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { Write } from '../../../ports/store.ts'
-import { LEDGER_CODE, WORK_CODE } from '../codes.ts'
 import { WORK_PER_EVENT } from '../columns.ts'
 import { toStoredHeaders } from '../headers.ts'
 import { addOutboxRow } from '../outbox.ts'
 import { putRun } from '../runs.ts'
 import { isAlive, knowLease, nextLedger, type Session, tenantNumber, termNumber } from '../session.ts'
-import { toStored, toStoredHash, toStoredOrNull, toStoredTrace } from '../text.ts'
+import { LEDGER_CODE, WORK_CODE } from '../state-codes.ts'
+import { toStored, toStoredHash, toStoredOrNull, toStoredTrace } from '../text-values.ts'
 import { changeEscalation, putFailure, raiseEscalation } from './failures.ts'
 import { addHistory, deleteCorrelation, putCorrelation, putInstance, putOrphan } from './instance-writes.ts'
 import { findLedger, isKnownAbsent, locateLedger, noteDedup, noteLedger } from './keys.ts'
 import { comeBack, comeIn, findLaned, goOut, noteVersion } from './lanes.ts'
-import { isOdd } from './odd-work.ts'
+import { isOdd } from './plain-jobs.ts'
 
 export function applyWrite(
   session: Session,
@@ -252,7 +252,7 @@ function appendEvent(
     toStored(event.data),
     toStoredOrNull(event.raw),
   )
-  session.newEvent = { id: event.id, seq: session.lastEvent, jobs: 0 }
+  session.addedEvent = { id: event.id, seq: session.lastEvent, jobs: 0 }
 }
 
 interface WorkPlace {
@@ -266,11 +266,11 @@ interface WorkPlace {
  * event is gone.
  */
 function placeWork(session: Session, tenant: number, id: string): WorkPlace | null {
-  const { newEvent, sql } = session
+  const { addedEvent, sql } = session
   // Nearly every job is added with its event.
-  if (newEvent?.id === id && newEvent.jobs < WORK_PER_EVENT) {
-    const seq = newEvent.seq * WORK_PER_EVENT + newEvent.jobs
-    newEvent.jobs += 1
+  if (addedEvent?.id === id && addedEvent.jobs < WORK_PER_EVENT) {
+    const seq = addedEvent.seq * WORK_PER_EVENT + addedEvent.jobs
+    addedEvent.jobs += 1
     return { seq, event: null }
   }
   const event: number | undefined = sql.eventSeq.get(tenant, id)?.seq

@@ -4,12 +4,12 @@
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { Pruned, PruneRequest } from '../../../core/store/retention/index.ts'
 import { keepMsOf, longestKeepMs, youngestEntry } from '../../../core/store/retention/index.ts'
-import { LEDGER_CODE } from '../codes.ts'
 import { locateLedger } from '../commit/keys.ts'
 import { generationsOf } from '../ledger.ts'
 import type { Row } from '../rows.ts'
 import type { Session } from '../session.ts'
-import { fromStored, type Stored, toStored } from '../text.ts'
+import { LEDGER_CODE } from '../state-codes.ts'
+import { fromStored, type Stored, toStored } from '../text-values.ts'
 
 export type Gone = { -readonly [Name in Exclude<keyof Pruned, 'next'>]: number }
 

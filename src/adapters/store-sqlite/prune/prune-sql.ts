@@ -13,7 +13,7 @@ export function preparePruneSql(db: DatabaseSyncInstance) {
     openWork: db.prepare(
       `SELECT 1 FROM work WHERE ${OF_EVENT} AND (+state IN (1, 2, 3, 5, 6) OR +place = 1) LIMIT 1`,
     ),
-    openLetter: db.prepare(
+    openDeadLetter: db.prepare(
       "SELECT 1 FROM dead_letter WHERE event_id = ?2 AND +tenant = ?1 AND +state NOT IN ('resolved', 'discarded') LIMIT 1",
     ),
     openEntry: db.prepare(
@@ -33,7 +33,7 @@ export function preparePruneSql(db: DatabaseSyncInstance) {
       'DELETE FROM run WHERE work_id IS NOT NULL AND work_id IN' +
         ` (SELECT id FROM work WHERE ${OF_EVENT}) AND +tenant = ?2`,
     ),
-    pruneLetters: db.prepare('DELETE FROM dead_letter WHERE event_id = ?2 AND +tenant = ?1'),
+    pruneDeadLetters: db.prepare('DELETE FROM dead_letter WHERE event_id = ?2 AND +tenant = ?1'),
     pruneFailures: db.prepare('DELETE FROM failure WHERE event_id = ?2 AND +tenant = ?1'),
     pruneRepeats: db.prepare('DELETE FROM event_repeat WHERE seq = ?'),
     pruneEvent: db.prepare('DELETE FROM event WHERE seq = ?'),

@@ -8,7 +8,7 @@ import { keeperOf, keepMsOf, pruneEnd } from '../../../core/store/retention/inde
 import { findOwnHash } from '../commit/keys.ts'
 import { walkRuns } from '../runs.ts'
 import type { Session } from '../session.ts'
-import { fromStored, type Stored } from '../text.ts'
+import { fromStored, type Stored } from '../text-values.ts'
 import { walkInstances, walkOrphans } from './prune-instances.ts'
 import { type Gone, none, type Piece, walkEntries, walkEscalations, walkLanes } from './prune-others.ts'
 
@@ -107,7 +107,7 @@ function walkEvents(
 function isNeeded({ sql }: Session, tenant: number, { seq, id }: OldEvent): boolean {
   return (
     [sql.openWork, sql.openEntry].some((statement) => statement.get(seq) !== undefined) ||
-    [sql.openLetter, sql.activeInstance, sql.openOrphan, sql.untold].some(
+    [sql.openDeadLetter, sql.activeInstance, sql.openOrphan, sql.untold].some(
       (statement) => statement.get(tenant, id) !== undefined,
     )
   )
@@ -130,7 +130,7 @@ function deleteEvents(session: Session, tenant: number, old: readonly OldEvent[]
     gone.attempts += Number(sql.pruneAttempts.run(seq).changes)
     gone.runs += Number(sql.pruneRuns.run(seq, tenant).changes)
     gone.work += Number(sql.pruneWork.run(seq).changes)
-    gone.deadLetters += Number(sql.pruneLetters.run(tenant, id).changes)
+    gone.deadLetters += Number(sql.pruneDeadLetters.run(tenant, id).changes)
     gone.failures += Number(sql.pruneFailures.run(tenant, id).changes)
     const hash = hashOf(session, tenant, event)
     if (hash !== null) {

@@ -39,15 +39,15 @@ export type ConnectionEvent =
   | { readonly type: 'retired'; readonly at: Instant; readonly by: string; readonly reason: string }
 
 /** Changes to publish. `outage` and `healed` come from the circuit. */
-export type ConnectionTell = 'activated' | 'degraded' | 'recovered' | 'retired' | 'outage' | 'healed'
+export type ConnectionNotice = 'activated' | 'degraded' | 'recovered' | 'retired' | 'outage' | 'healed'
 
 export interface ConnectionStep {
   readonly state: ConnectionState
-  readonly tells: readonly ConnectionTell[]
+  readonly notices: readonly ConnectionNotice[]
   /** What the circuit did; `trying`: the trial belongs to the caller whose step is stored first. */
   readonly circuit: 'opened' | 'reopened' | 'trying' | 'closed' | null
   /** Whether the state must be stored: the counts of a closed circuit are not. */
-  readonly isKept: boolean
+  readonly mustStore: boolean
 }
 
 export const NEW_CONNECTION: ConnectionState = {
@@ -84,7 +84,12 @@ export function stepConnection(
   const { next, circuit } = change(before, event, terms)
   const state: ConnectionState =
     next === before ? before : { ...next, status: connectionStatus(next, terms), updatedAt: event.at }
-  return { state, circuit, tells: tellsOf(before, state, terms, circuit), isKept: isKept(before, state) }
+  return {
+    state,
+    circuit,
+    notices: noticesOf(before, state, terms, circuit),
+    mustStore: mustStore(before, state),
+  }
 }
 
 function change(
@@ -101,8 +106,8 @@ function change(
       const health = ok ? 'healthy' : known ? 'unhealthy' : 'degraded'
       const seen = state.health === health ? state : { ...state, health: health as ConnectionState['health'] }
       const { class: failed, httpStatus } = event.result
-      const told = { type: 'told', at: event.at, class: countedAs(failed, httpStatus !== null) } as const
-      const { next, circuit } = turn(seen, { ...told, isTry: event.isTry }, terms)
+      const callEvent = { type: 'told', at: event.at, class: countedAs(failed, httpStatus !== null) } as const
+      const { next, circuit } = turn(seen, { ...callEvent, isTry: event.isTry }, terms)
       // Reachable, but not healthy.
       return { next: ok || circuit !== 'closed' ? next : { ...next, health: seen.health }, circuit }
     }
@@ -164,24 +169,24 @@ function turn(
   return { next: { ...state, circuit: step.circuit, health }, circuit: step.change }
 }
 
-function tellsOf(
+function noticesOf(
   before: ConnectionState,
   after: ConnectionState,
   terms: ConnectionTerms,
   circuit: ConnectionStep['circuit'],
-): readonly ConnectionTell[] {
-  const tells: ConnectionTell[] = []
-  if (circuit === 'opened') tells.push('outage')
-  if (circuit === 'closed') tells.push('healed')
+): readonly ConnectionNotice[] {
+  const notices: ConnectionNotice[] = []
+  if (circuit === 'opened') notices.push('outage')
+  if (circuit === 'closed') notices.push('healed')
   const [was, is] = [connectionStatus(before, terms), after === before ? null : after.status]
-  if (is === null || was === is) return tells
-  if (is === 'retired') tells.push('retired')
-  else if (is === 'degraded') tells.push('degraded')
-  else if (is === 'active') tells.push(was === 'pending' ? 'activated' : 'recovered')
-  return tells
+  if (is === null || was === is) return notices
+  if (is === 'retired') notices.push('retired')
+  else if (is === 'degraded') notices.push('degraded')
+  else if (is === 'active') notices.push(was === 'pending' ? 'activated' : 'recovered')
+  return notices
 }
 
-function isKept(before: ConnectionState, after: ConnectionState): boolean {
+function mustStore(before: ConnectionState, after: ConnectionState): boolean {
   if (before === after) return false
   const isCounting = before.circuit.state === 'closed' && after.circuit.state === 'closed'
   return (

@@ -11,8 +11,8 @@ export {
 } from './connection-state.ts'
 export {
   type ConnectionEvent,
+  type ConnectionNotice,
   type ConnectionStep,
-  type ConnectionTell,
   type ConnectionTerms,
   connectionStatus,
   NEW_CONNECTION,

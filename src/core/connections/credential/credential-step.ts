@@ -266,6 +266,6 @@ function withVersion(
   const others = versions.filter(({ version }) => version !== entry.version)
   const all = [...others, entry].sort((a, b) => b.version - a.version)
   if (all.length <= VERSIONS_MAX) return all
-  const eldest = all.findLast(({ state }) => state !== 'active')
-  return all.filter((one) => one !== eldest)
+  const oldest = all.findLast(({ state }) => state !== 'active')
+  return all.filter((one) => one !== oldest)
 }

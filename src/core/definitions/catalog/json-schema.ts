@@ -65,7 +65,7 @@ export function compileSchema(
   }
 }
 
-function tell(compiler: Compiler, path: SchemaProblem['path'], message: string): Check {
+function addProblem(compiler: Compiler, path: SchemaProblem['path'], message: string): Check {
   if (compiler.problems.length < PROBLEMS_MAX) compiler.problems.push({ message, path })
   return () => null
 }
@@ -73,13 +73,15 @@ function tell(compiler: Compiler, path: SchemaProblem['path'], message: string):
 function compile(compiler: Compiler, schema: JsonValue, path: SchemaProblem['path']): Check {
   if (schema === true) return () => null
   if (schema === false) return () => ({ path: [], problem: 'is not allowed here' })
-  if (!isMap(schema)) return tell(compiler, path, 'a schema is a map, or true or false')
+  if (!isMap(schema)) return addProblem(compiler, path, 'a schema is a map, or true or false')
   const known = compiler.known.get(schema)
   if (known !== undefined) return (value, walk) => known.check(value, walk)
   compiler.nodes += 1
-  if (compiler.nodes === NODES_MAX) return tell(compiler, path, `a schema has at most ${NODES_MAX} parts`)
+  if (compiler.nodes === NODES_MAX)
+    return addProblem(compiler, path, `a schema has at most ${NODES_MAX} parts`)
   if (compiler.nodes > NODES_MAX) return () => null
-  if (path.length > 2 * DEPTH_MAX) return tell(compiler, path, `a schema is at most ${DEPTH_MAX} levels deep`)
+  if (path.length > 2 * DEPTH_MAX)
+    return addProblem(compiler, path, `a schema is at most ${DEPTH_MAX} levels deep`)
   const slot: { check: Check } = { check: () => null }
   compiler.known.set(schema, slot)
   const checks = compileKeywords(compiler, schema, path)
@@ -109,16 +111,16 @@ function compileKeywords(compiler: Compiler, schema: Fields, path: SchemaProblem
     else if (name === '$ref') checks.push(compileReference(compiler, operand, at))
     else if (Object.hasOwn(ASSERTED, name)) {
       const made = ASSERTED[name]?.(operand, schema)
-      if (typeof made === 'string') tell(compiler, at, made)
+      if (typeof made === 'string') addProblem(compiler, at, made)
       else if (made !== undefined) checks.push(made)
     } else if (Object.hasOwn(APPLIED, name)) {
       const sub = (part: JsonValue, ...steps: (string | number)[]) =>
         compile(compiler, part, [...at, ...steps])
       const beside = (part: JsonValue, other: string) => compile(compiler, part, [...path, other])
       const made = APPLIED[name]?.(operand, schema, sub, beside)
-      if (typeof made === 'string') tell(compiler, at, made)
+      if (typeof made === 'string') addProblem(compiler, at, made)
       else if (made !== undefined) checks.push(made)
-    } else tell(compiler, at, `\`${name}\` is no keyword that is checked here: leave it out`)
+    } else addProblem(compiler, at, `\`${name}\` is no keyword that is checked here: leave it out`)
   }
   return checks
 }
@@ -128,7 +130,7 @@ const TYPES = ['null', 'boolean', 'object', 'array', 'number', 'string', 'intege
 function compileType(compiler: Compiler, operand: JsonValue, path: SchemaProblem['path']): Check {
   const types = Array.isArray(operand) ? operand : [operand]
   if (types.length === 0 || !types.every((type) => TYPES.includes(String(type))))
-    return tell(compiler, path, `\`type\` is one of ${TYPES.join(', ')}, or a list of them`)
+    return addProblem(compiler, path, `\`type\` is one of ${TYPES.join(', ')}, or a list of them`)
   const wanted = types.join(' or ')
   return (value) => {
     const kind = kindOf(value)
@@ -141,9 +143,9 @@ function compileType(compiler: Compiler, operand: JsonValue, path: SchemaProblem
 /** Only within the document: nothing is fetched. */
 function compileReference(compiler: Compiler, operand: JsonValue, path: SchemaProblem['path']): Check {
   if (typeof operand !== 'string' || !operand.startsWith('#'))
-    return tell(compiler, path, '`$ref` begins with `#`: what is referred to stands in the same schema')
+    return addProblem(compiler, path, '`$ref` begins with `#`: what is referred to stands in the same schema')
   const target = resolvePointer(compiler.root, operand.slice(1))
-  if (target === undefined) return tell(compiler, path, 'this refers to nothing in the schema')
+  if (target === undefined) return addProblem(compiler, path, 'this refers to nothing in the schema')
   return compile(compiler, target, path)
 }
 

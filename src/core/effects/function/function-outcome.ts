@@ -42,7 +42,7 @@ export function failedFunction(
 }
 
 /** The error for users: with the line that it comes from, if known. */
-export function tellFailure({ message, at }: Extract<FunctionOutcome, { kind: 'failed' }>): string {
+export function failureText({ message, at }: Extract<FunctionOutcome, { kind: 'failed' }>): string {
   return at === undefined ? message : `${message} (at ${at})`
 }
 

@@ -10,8 +10,8 @@ export { isOpening, isOpenTo } from './function-access.ts'
 export {
   type FunctionOutcome,
   failedFunction,
+  failureText,
   findJsonFault,
   outcomeOfError,
   outcomeOfValue,
-  tellFailure,
 } from './function-outcome.ts'

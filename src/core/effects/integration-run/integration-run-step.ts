@@ -76,21 +76,21 @@ export function stepRun(run: NewRun, event: RunEvent, scrub: Scrub): NewRun | nu
       return { ...run, state: 'running', attemptCount: run.attemptCount + 1 }
     case 'answered': {
       const { attempt, externalRef } = event
-      const told = attempt === null ? run : tell(run, attempt, scrub)
-      return { ...told, state: 'completed', class: null, error: null, externalRef }
+      const recorded = attempt === null ? run : recordAttempt(run, attempt, scrub)
+      return { ...recorded, state: 'completed', class: null, error: null, externalRef }
     }
     case 'failed':
-      return { ...tell(run, event.attempt, scrub), state: 'failed' }
+      return { ...recordAttempt(run, event.attempt, scrub), state: 'failed' }
     case 'buried': {
-      const told = event.attempt === null ? run : tell(run, event.attempt, scrub)
-      return { ...told, state: 'dead-lettered', class: event.class, error: scrub(event.error) }
+      const recorded = event.attempt === null ? run : recordAttempt(run, event.attempt, scrub)
+      return { ...recorded, state: 'dead-lettered', class: event.class, error: scrub(event.error) }
     }
     default:
       return unreachable(event)
   }
 }
 
-function tell(run: NewRun, made: MadeAttempt, scrub: Scrub): NewRun {
+function recordAttempt(run: NewRun, made: MadeAttempt, scrub: Scrub): NewRun {
   // An attempt whose beginning was not recorded is counted at its end.
   const number = run.state === 'running' ? run.attemptCount : run.attemptCount + 1
   const hide = (text: string | null) => (text === null ? null : scrub(text))

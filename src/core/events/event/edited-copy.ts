@@ -11,7 +11,7 @@ export function editKey(letter: { readonly id: DeadLetterId; readonly version: n
 }
 
 /** null: not such a copy. A sender's own key may look like one, so check the dead letter itself. */
-export function letterOfEdit(dedupKey: string): DeadLetterId | null {
+export function deadLetterOfEdit(dedupKey: string): DeadLetterId | null {
   return (EDIT.exec(dedupKey)?.[1] as DeadLetterId | undefined) ?? null
 }
 
@@ -23,7 +23,7 @@ export function editedFrom({
   dedupKey,
   causationId,
 }: Pick<Envelope, 'dedupKey' | 'causationId'>): EventId | null {
-  return causationId !== null && letterOfEdit(dedupKey) !== null ? causationId : null
+  return causationId !== null && deadLetterOfEdit(dedupKey) !== null ? causationId : null
 }
 
 /** Who edited a copy, why, and which fields: stored beside the copy, under its id. */

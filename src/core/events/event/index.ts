@@ -1,4 +1,4 @@
-export { type Edit, editedFrom, editKey, letterOfEdit } from './edited-copy.ts'
+export { deadLetterOfEdit, type Edit, editedFrom, editKey } from './edited-copy.ts'
 export type { Envelope, EventSummary, NewEvent, StoredEvent } from './event.ts'
 export { showEnvelope } from './event-envelope.ts'
 export { CLOCK_MARGIN_MS, type IdSpan, idSpan, workIdSpan } from './event-id-range.ts'

@@ -1,8 +1,15 @@
 export { findClearRead, findClearReads } from './clear-reads.ts'
+export {
+  ENCRYPTED_MARK,
+  encryptedProblem,
+  isEncrypted,
+  joinEncrypted,
+  parsePayload,
+  splitEncrypted,
+} from './encrypted-text.ts'
 export { inheritSensitive } from './inherit-sensitive.ts'
 export { HIDDEN, isHiddenAt, namedPart, redact, redactHeader } from './redact-sensitive.ts'
 export { makeScrub, makeScrubOfTexts, type Scrub, scrubNothing } from './scrub-text.ts'
-export { isSealed, joinSealed, parsePayload, SEALED_MARK, sealedProblem, splitSealed } from './sealed-text.ts'
 export {
   compileSensitive,
   parseSensitivePath,

@@ -2,18 +2,18 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type JsonValue, parseJson } from '../../foundation/json/index.ts'
 import {
+  encryptedProblem,
   findClearRead,
   HIDDEN,
   inheritSensitive,
-  isSealed,
+  isEncrypted,
   makeScrub,
   makeScrubOfTexts,
   parseSensitivePath,
   redact,
   redactHeader,
   type SensitivePath,
-  sealedProblem,
-  splitSealed,
+  splitEncrypted,
 } from './index.ts'
 
 function pathOf(text: string): SensitivePath {
@@ -237,11 +237,11 @@ describe('derived from sensitive data', () => {
 
 describe('encrypted text', () => {
   test('[SE5] is recognized by its first characters, and names its key to readers that cannot decrypt it', () => {
-    expect(isSealed('{"mrs1.":1}')).toBe(false)
-    expect(isSealed('mrs1.ab12.WyJh.AAAA')).toBe(true)
-    expect(splitSealed('mrs1.ab12.WyJh.AAAA')).toEqual({ keyId: 'ab12', paths: 'WyJh', sealed: 'AAAA' })
-    expect(splitSealed('mrs1.ab12')).toBeNull()
-    expect(sealedProblem('mrs1.ab12.WyJh.AAAA')).toContain('the master key ab12')
-    expect(sealedProblem('mrs1.<b>.x.y')).not.toContain('<b>')
+    expect(isEncrypted('{"mrs1.":1}')).toBe(false)
+    expect(isEncrypted('mrs1.ab12.WyJh.AAAA')).toBe(true)
+    expect(splitEncrypted('mrs1.ab12.WyJh.AAAA')).toEqual({ keyId: 'ab12', paths: 'WyJh', sealed: 'AAAA' })
+    expect(splitEncrypted('mrs1.ab12')).toBeNull()
+    expect(encryptedProblem('mrs1.ab12.WyJh.AAAA')).toContain('the master key ab12')
+    expect(encryptedProblem('mrs1.<b>.x.y')).not.toContain('<b>')
   })
 })

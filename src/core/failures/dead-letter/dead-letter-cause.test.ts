@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { DeadLetterId } from '../../foundation/ids/index.ts'
-import { causeOf, groupByCause, type LikeLetters } from './dead-letter-cause.ts'
+import { causeOf, groupByCause, type LikeDeadLetters } from './dead-letter-cause.ts'
 
 describe('the cause of a dead letter', () => {
   test.each([
@@ -31,7 +31,7 @@ describe('the cause of a dead letter', () => {
 })
 
 test('[DL2] dead letters are grouped by class, reason, consumer and cause, the largest group first', () => {
-  const row = (id: string, at: number, fields: Partial<LikeLetters>): LikeLetters => ({
+  const row = (id: string, at: number, fields: Partial<LikeDeadLetters>): LikeDeadLetters => ({
     class: 'validation',
     reason: 'rejected',
     consumer: 'route:crm',

@@ -37,7 +37,7 @@ function isStatus(number: string, before: string): boolean {
 }
 
 /** Dead letters with the very same error, counted. */
-export interface LikeLetters {
+export interface LikeDeadLetters {
   readonly class: FailureClass
   readonly reason: DeadLetterReason
   readonly consumer: string
@@ -49,15 +49,15 @@ export interface LikeLetters {
   readonly sampleId: DeadLetterId
 }
 
-export interface LetterGroup extends Omit<LikeLetters, 'lastError'> {
+export interface DeadLetterGroup extends Omit<LikeDeadLetters, 'lastError'> {
   readonly cause: string
 }
 
 /** By class, reason, consumer and cause: the largest group first, then the one with the newest dead letter. */
-export function groupByCause(letters: Iterable<LikeLetters>): LetterGroup[] {
-  const groups = new Map<string, LetterGroup>()
+export function groupByCause(letters: Iterable<LikeDeadLetters>): DeadLetterGroup[] {
+  const groups = new Map<string, DeadLetterGroup>()
   for (const { lastError, ...row } of letters) {
-    const group: LetterGroup = { ...row, cause: causeOf(lastError) }
+    const group: DeadLetterGroup = { ...row, cause: causeOf(lastError) }
     const key = JSON.stringify([group.class, group.reason, group.consumer, group.cause])
     const known = groups.get(key)
     groups.set(key, known === undefined ? group : merge(known, group))
@@ -65,7 +65,7 @@ export function groupByCause(letters: Iterable<LikeLetters>): LetterGroup[] {
   return [...groups.values()].sort((a, b) => b.count - a.count || (a.sampleId < b.sampleId ? 1 : -1))
 }
 
-function merge(a: LetterGroup, b: LetterGroup): LetterGroup {
+function merge(a: DeadLetterGroup, b: DeadLetterGroup): DeadLetterGroup {
   const newest = a.sampleId < b.sampleId ? b : a
   return {
     ...newest,

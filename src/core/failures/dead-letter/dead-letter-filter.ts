@@ -7,7 +7,7 @@ import type { Instant } from '../../foundation/time/index.ts'
 import type { DeadLetter } from './dead-letter.ts'
 import { causeOf } from './dead-letter-cause.ts'
 
-export interface LetterConditions {
+export interface DeadLetterConditions {
   /** As `causeOf` gives it. */
   readonly cause?: string
   readonly key?: string
@@ -18,7 +18,7 @@ export interface LetterConditions {
   readonly to?: Instant
 }
 
-export function fitsConditions(letter: DeadLetter, wanted: LetterConditions): boolean {
+export function fitsConditions(letter: DeadLetter, wanted: DeadLetterConditions): boolean {
   return (
     (wanted.key === undefined || letter.key === wanted.key) &&
     (wanted.correlationId === undefined || letter.correlationId === wanted.correlationId) &&
@@ -29,22 +29,22 @@ export function fitsConditions(letter: DeadLetter, wanted: LetterConditions): bo
   )
 }
 
-export function hasConditions(wanted: LetterConditions): boolean {
+export function hasConditions(wanted: DeadLetterConditions): boolean {
   const { cause, key, correlationId, severity, from, to } = wanted
   return [cause, key, correlationId, severity, from, to].some((value) => value !== undefined)
 }
 
 /** A scan from the newest to the oldest may start below the first id and end below the second; null: no bound. */
-export function letterSpan({ from, to }: LetterConditions): {
+export function deadLetterSpan({ from, to }: DeadLetterConditions): {
   readonly below: DeadLetterId | null
   readonly atLeast: DeadLetterId | null
 } {
   return {
-    below: to === undefined ? null : letterIdAt(to + CLOCK_MARGIN_MS),
-    atLeast: from === undefined ? null : letterIdAt(from - CLOCK_MARGIN_MS),
+    below: to === undefined ? null : deadLetterIdAt(to + CLOCK_MARGIN_MS),
+    atLeast: from === undefined ? null : deadLetterIdAt(from - CLOCK_MARGIN_MS),
   }
 }
 
-function letterIdAt(at: Instant): DeadLetterId {
+function deadLetterIdAt(at: Instant): DeadLetterId {
   return eventIdAt(at).replace('evt_', 'dlq_') as DeadLetterId
 }

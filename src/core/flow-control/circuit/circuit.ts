@@ -87,16 +87,16 @@ export function stepCircuit(circuit: Circuit, event: CircuitEvent, policy: Circu
       }
     case 'told':
       return circuit.state === 'closed'
-        ? tellClosed(circuit, event, policy)
-        : tellBroken(circuit, event, policy)
+        ? stepClosed(circuit, event, policy)
+        : reportBroken(circuit, event, policy)
     default:
       return unreachable(event)
   }
 }
 
-type Told = Extract<CircuitEvent, { type: 'told' }>
+type CallEvent = Extract<CircuitEvent, { type: 'told' }>
 
-function tellClosed(circuit: ClosedCircuit, event: Told, policy: CircuitPolicy): CircuitStep {
+function stepClosed(circuit: ClosedCircuit, event: CallEvent, policy: CircuitPolicy): CircuitStep {
   const outcome = circuitOutcome(event.class)
   if (outcome === 'neither') return { circuit, change: null }
   const isBad = outcome === 'bad'
@@ -125,7 +125,7 @@ function tellClosed(circuit: ClosedCircuit, event: Told, policy: CircuitPolicy):
   }
 }
 
-function tellBroken(circuit: BrokenCircuit, event: Told, policy: CircuitPolicy): CircuitStep {
+function reportBroken(circuit: BrokenCircuit, event: CallEvent, policy: CircuitPolicy): CircuitStep {
   if (circuit.state === 'open' || !event.isTry) return { circuit, change: null }
   const again = { ...circuit, state: 'open', tryAt: event.at + policy.openMs } as const
   switch (circuitOutcome(event.class)) {

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  applyResponse,
   bucketAllows,
   bucketOpensAt,
   enterBucket,
   leaveBucket,
   OPEN_BUCKET,
   readLimits,
-  tellBucket,
 } from './index.ts'
 
 const NOW = 1_700_000_000_000
@@ -18,7 +18,7 @@ const limits = (remaining: number, resetAt: number) => ({
   resetAt,
   retryAfterMs: null,
 })
-const answer = (known: Partial<Parameters<typeof tellBucket>[2]> = {}) => ({
+const answer = (known: Partial<Parameters<typeof applyResponse>[2]> = {}) => ({
   at: NOW,
   by: 'a',
   isLimited: false,
@@ -94,22 +94,22 @@ describe('a bucket', () => {
   })
 
   test('[RB1] [RB3] allows no more than the other side has left, until its window ends', () => {
-    const told = tellBucket(OPEN_BUCKET, null, answer({ limits: limits(2, NOW + 10_000) }))
+    const told = applyResponse(OPEN_BUCKET, null, answer({ limits: limits(2, NOW + 10_000) }))
     expect(bucketAllows(told, null, NOW)).toBe(2)
     const spent = enterBucket(enterBucket(told, null, NOW, 'a'), null, NOW, 'b')
     expect(bucketAllows(spent, null, NOW)).toBe(0)
     expect(bucketOpensAt(spent, null, NOW)).toBe(NOW + 10_000)
     // Responses arrive in any order.
     expect(
-      bucketAllows(tellBucket(spent, null, answer({ limits: limits(1, NOW + 10_000) })), null, NOW),
+      bucketAllows(applyResponse(spent, null, answer({ limits: limits(1, NOW + 10_000) })), null, NOW),
     ).toBe(0)
     expect(bucketAllows(spent, null, NOW + 10_000)).toBe(Number.POSITIVE_INFINITY)
-    const next = tellBucket(spent, null, answer({ limits: limits(9, NOW + 60_000) }))
+    const next = applyResponse(spent, null, answer({ limits: limits(9, NOW + 60_000) }))
     expect(bucketAllows(next, null, NOW)).toBe(9)
   })
 
   test('[RB2] a refusal closes it, and one trial follows', () => {
-    const closed = tellBucket(
+    const closed = applyResponse(
       OPEN_BUCKET,
       null,
       answer({ isLimited: true, limits: { ...limits(0, NOW + 7_000), retryAfterMs: null } }),
@@ -120,35 +120,35 @@ describe('a bucket', () => {
     const tried = enterBucket(closed, null, NOW + 7_000, 'b')
     expect(bucketAllows(tried, null, NOW + 7_000)).toBe(0)
     expect(
-      bucketAllows(tellBucket(tried, null, answer({ at: NOW + 7_100, by: 'x' })), null, NOW + 7_100),
+      bucketAllows(applyResponse(tried, null, answer({ at: NOW + 7_100, by: 'x' })), null, NOW + 7_100),
     ).toBe(0)
     expect(
-      bucketAllows(tellBucket(tried, null, answer({ at: NOW + 7_100, by: 'b' })), null, NOW + 7_100),
+      bucketAllows(applyResponse(tried, null, answer({ at: NOW + 7_100, by: 'b' })), null, NOW + 7_100),
     ).toBe(Number.POSITIVE_INFINITY)
     expect(bucketAllows(leaveBucket(tried, null, NOW + 7_100, 'b'), null, NOW + 7_100)).toBe(1)
   })
 
   test('[RB3] windows of different lengths are independent, and each ends by itself', () => {
-    const hour = tellBucket(OPEN_BUCKET, null, answer({ limits: limits(4_000, NOW + 3_600_000) }))
-    const both = tellBucket(hour, null, answer({ at: NOW + 1, limits: limits(0, NOW + 60_000) }))
+    const hour = applyResponse(OPEN_BUCKET, null, answer({ limits: limits(4_000, NOW + 3_600_000) }))
+    const both = applyResponse(hour, null, answer({ at: NOW + 1, limits: limits(0, NOW + 60_000) }))
     expect(bucketAllows(both, null, NOW + 2)).toBe(0)
     expect(bucketOpensAt(both, null, NOW + 2)).toBe(NOW + 60_000)
     expect(bucketAllows(both, null, NOW + 60_000)).toBe(4_000)
     const spent = enterBucket(both, null, NOW + 60_000, 'a')
     expect(bucketAllows(spent, null, NOW + 60_000)).toBe(3_999)
     // A sliding window replaces itself, and the hourly one stays.
-    let sliding = tellBucket(OPEN_BUCKET, null, answer({ limits: limits(2, NOW + 3_600_000) }))
+    let sliding = applyResponse(OPEN_BUCKET, null, answer({ limits: limits(2, NOW + 3_600_000) }))
     for (let at = NOW; at < NOW + 30_000; at += 3_000)
-      sliding = tellBucket(sliding, null, answer({ at, limits: limits(50, at + 60_000) }))
+      sliding = applyResponse(sliding, null, answer({ at, limits: limits(50, at + 60_000) }))
     expect(sliding.windows).toHaveLength(2)
     expect(bucketAllows(sliding, null, NOW + 30_000)).toBe(2)
   })
 
   test('[RB2] a call that bypasses the bucket before its time, such as a probe, opens nothing', () => {
     const asked = { ...limits(0, NOW), remaining: null, resetAt: null, retryAfterMs: 3_600_000 }
-    const closed = tellBucket(OPEN_BUCKET, null, answer({ isLimited: true, limits: asked }))
+    const closed = applyResponse(OPEN_BUCKET, null, answer({ isLimited: true, limits: asked }))
     const passing = enterBucket(closed, null, NOW + 1_000, '')
-    const passed = tellBucket(passing, null, answer({ at: NOW + 1_100, by: '' }))
+    const passed = applyResponse(passing, null, answer({ at: NOW + 1_100, by: '' }))
     expect(bucketAllows(passed, null, NOW + 1_200)).toBe(0)
     expect(bucketOpensAt(passed, null, NOW + 1_200)).toBe(NOW + 3_600_000)
     expect(bucketAllows(passed, null, NOW + 3_600_000)).toBe(1)
@@ -178,7 +178,7 @@ describe('a bucket', () => {
           bucket = enterBucket(bucket, POLICY, at, by)
           taken += 1
           const said = remaining === null ? null : limits(remaining, at + 2_000)
-          bucket = tellBucket(bucket, POLICY, { at, by, isLimited, limits: said, jitter: 0 })
+          bucket = applyResponse(bucket, POLICY, { at, by, isLimited, limits: said, jitter: 0 })
           if (isLimited) closedUntil = bucket.closed?.closedUntil ?? 0
           expect(taken).toBeLessThanOrEqual(POLICY.burst + ((at - NOW) * POLICY.perMinute) / 60_000 + 1e-3)
         }

@@ -103,7 +103,7 @@ export interface BucketAnswer {
 }
 
 /** One call got a response, or none. */
-export function tellBucket(
+export function applyResponse(
   bucket: AdaptiveBucket,
   policy: Bucket | null,
   { at: now, by, isLimited, limits, jitter }: BucketAnswer,

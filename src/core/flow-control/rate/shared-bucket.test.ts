@@ -2,29 +2,40 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MINUTE, SECOND } from '../../foundation/time/index.ts'
 import {
+  acquirePermits,
+  applySharedResponse,
   type BucketAnswer,
   chargeTokens,
-  type Drawn,
-  type DrawRequest,
-  drawMax,
-  drawTokens,
   isLimiting,
   NEW_SHARED,
+  type PermitRequest,
+  type PermitResult,
+  permitsMax,
   type SharedBucket,
   sharedLeft,
   shyness,
-  tellShared,
 } from './index.ts'
 
 const POLICY = { perMinute: 60, burst: 5 }
 const NOW = 1_700_000_000_000
 const FULL: SharedBucket = { ...NEW_SHARED, tokens: { count: 5, at: NOW } }
 
-function draw(bucket: SharedBucket, over: Partial<DrawRequest> = {}, policy: typeof POLICY | null = POLICY) {
-  return drawTokens(bucket, policy, { now: NOW, wanted: 1, aheadMs: 0, by: 'one', tryBy: 'one 1', ...over })
+function draw(
+  bucket: SharedBucket,
+  over: Partial<PermitRequest> = {},
+  policy: typeof POLICY | null = POLICY,
+) {
+  return acquirePermits(bucket, policy, {
+    now: NOW,
+    wanted: 1,
+    aheadMs: 0,
+    by: 'one',
+    tryBy: 'one 1',
+    ...over,
+  })
 }
 
-function taken(drawn: Drawn): Extract<Drawn, { is: 'drawn' }> {
+function taken(drawn: PermitResult): Extract<PermitResult, { is: 'drawn' }> {
   if (drawn.is !== 'drawn') throw new Error(`it is ${drawn.is}`)
   return drawn
 }
@@ -73,10 +84,10 @@ describe('a batch of permits', () => {
   })
 
   test('[PA20] takes no more than a second’s flow or an eighth of the burst', () => {
-    expect(drawMax({ perMinute: 6, burst: 1 })).toBe(1)
-    expect(drawMax({ perMinute: 6, burst: 80 })).toBe(10)
-    expect(drawMax({ perMinute: 6_000, burst: 80 })).toBe(100)
-    expect(drawMax(null)).toBeGreaterThan(1)
+    expect(permitsMax({ perMinute: 6, burst: 1 })).toBe(1)
+    expect(permitsMax({ perMinute: 6, burst: 80 })).toBe(10)
+    expect(permitsMax({ perMinute: 6_000, burst: 80 })).toBe(100)
+    expect(permitsMax(null)).toBeGreaterThan(1)
   })
 
   test('[PA20] the latest taker gets the smallest share, and a new node does not', () => {
@@ -96,7 +107,7 @@ describe('a batch of permits', () => {
 
 describe('the other side’s limits', () => {
   test('[RB5] permits are taken from what it has left, until its window ends', () => {
-    const told = tellShared(NEW_SHARED, null, answer({ limits: limits(2, NOW + 10_000) }))
+    const told = applySharedResponse(NEW_SHARED, null, answer({ limits: limits(2, NOW + 10_000) }))
     expect(isLimiting(NEW_SHARED, null, NOW)).toBe(false)
     expect(isLimiting(told, null, NOW)).toBe(true)
     const drawn = taken(draw(told, { wanted: 9 }, null))
@@ -107,14 +118,14 @@ describe('the other side’s limits', () => {
 
   test('[RB5] after a refusal no node takes permits before its time, then one, until that call ends or times out', () => {
     const refusal = answer({ isLimited: true, limits: { ...limits(0, NOW + 7_000) } })
-    const closed = tellShared(FULL, POLICY, refusal)
+    const closed = applySharedResponse(FULL, POLICY, refusal)
     expect(draw(closed, { now: NOW + 6_999 })).toEqual({ is: 'empty', nextAt: NOW + 7_000 })
     const tried = taken(draw(closed, { now: NOW + 7_000, wanted: 5 }))
     expect(tried).toMatchObject({ isTry: true, from: [NOW + 7_000] })
     expect(draw(tried.bucket, { now: NOW + 7_000, by: 'two' })).toMatchObject({ is: 'tried' })
-    const opened = tellShared(tried.bucket, POLICY, answer({ at: NOW + 7_100, by: 'one 1' }))
+    const opened = applySharedResponse(tried.bucket, POLICY, answer({ at: NOW + 7_100, by: 'one 1' }))
     expect(draw(opened, { now: NOW + 7_100, wanted: 2 })).toMatchObject({ isTry: false })
-    const other = tellShared(tried.bucket, POLICY, answer({ at: NOW + 7_100, by: 'two 1' }))
+    const other = applySharedResponse(tried.bucket, POLICY, answer({ at: NOW + 7_100, by: 'two 1' }))
     expect(draw(other, { now: NOW + 7_100 })).toMatchObject({ is: 'tried' })
     // The node that made the trial is gone.
     expect(draw(tried.bucket, { now: NOW + 60_000, wanted: 5 })).toMatchObject({ isTry: true })
@@ -123,8 +134,8 @@ describe('the other side’s limits', () => {
   test('[RB5] of two refusals the stricter holds, in either order', () => {
     const short = answer({ isLimited: true, limits: limits(0, NOW + 5_000) })
     const long = answer({ isLimited: true, limits: limits(0, NOW + 9_000) })
-    const one = tellShared(tellShared(FULL, POLICY, short), POLICY, long)
-    const other = tellShared(tellShared(FULL, POLICY, long), POLICY, short)
+    const one = applySharedResponse(applySharedResponse(FULL, POLICY, short), POLICY, long)
+    const other = applySharedResponse(applySharedResponse(FULL, POLICY, long), POLICY, short)
     expect(one.closed?.closedUntil).toBe(NOW + 9_000)
     expect(other.closed?.closedUntil).toBe(NOW + 9_000)
   })
@@ -158,7 +169,7 @@ describe('over any nodes', () => {
           at += gapMs
           const now = at + skewMs
           first ??= now
-          const drawn = drawTokens(bucket, policy, { now, wanted, aheadMs, by: 'x', tryBy: 'x 1' })
+          const drawn = acquirePermits(bucket, policy, { now, wanted, aheadMs, by: 'x', tryBy: 'x 1' })
           if (drawn.is !== 'drawn') continue
           bucket = drawn.bucket
           usable.push(...drawn.from)
@@ -181,11 +192,11 @@ describe('over any nodes', () => {
           now += gapMs
           bucket = chargeTokens(bucket, policy, now, owed)
           const request = { wanted, aheadMs, by: 'x', tryBy: 'x 1' }
-          let drawn = drawTokens(bucket, policy, { ...request, now })
+          let drawn = acquirePermits(bucket, policy, { ...request, now })
           if (drawn.is === 'empty') {
             expect(drawn.nextAt).toBeGreaterThan(now)
             now = drawn.nextAt
-            drawn = drawTokens(bucket, policy, { ...request, now })
+            drawn = acquirePermits(bucket, policy, { ...request, now })
           }
           bucket = taken(drawn).bucket
         }
@@ -200,12 +211,16 @@ describe('over any nodes', () => {
     )
     fc.assert(
       fc.property(steps, (all) => {
-        let bucket = tellShared(NEW_SHARED, null, answer({ limits: limits(40, NOW + MINUTE) }))
+        let bucket = applySharedResponse(NEW_SHARED, null, answer({ limits: limits(40, NOW + MINUTE) }))
         let left = 40
         for (const step of all) {
           if ('remaining' in step) {
             left = Math.min(left, step.remaining)
-            bucket = tellShared(bucket, null, answer({ limits: limits(step.remaining, NOW + MINUTE) }))
+            bucket = applySharedResponse(
+              bucket,
+              null,
+              answer({ limits: limits(step.remaining, NOW + MINUTE) }),
+            )
             continue
           }
           const drawn = draw(bucket, { wanted: step.wanted }, null)

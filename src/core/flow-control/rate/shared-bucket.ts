@@ -7,7 +7,7 @@
 
 import type { Bucket } from '../../definitions/documents/index.ts'
 import { DAY, type Instant, MINUTE } from '../../foundation/time/index.ts'
-import { type AdaptiveBucket, at, type BucketAnswer, OPEN_BUCKET, tellBucket } from './adaptive-bucket.ts'
+import { type AdaptiveBucket, applyResponse, at, type BucketAnswer, OPEN_BUCKET } from './adaptive-bucket.ts'
 import { hostAllows, stepHost } from './host-bucket.ts'
 import { take, whole } from './token-bucket.ts'
 
@@ -18,7 +18,7 @@ export interface SharedBucket extends AdaptiveBucket {
   readonly by: readonly string[]
 }
 
-export interface DrawRequest {
+export interface PermitRequest {
   readonly now: Instant
   readonly wanted: number
   /** Permits that accrue within this time may be taken in advance. */
@@ -28,7 +28,7 @@ export interface DrawRequest {
   readonly tryBy: string
 }
 
-export type Drawn =
+export type PermitResult =
   | {
       readonly is: 'drawn'
       readonly bucket: SharedBucket
@@ -50,7 +50,11 @@ const DRAWERS_MAX = 8
 /** No clock is ahead of another's by more than this. */
 const SKEW_MS_MAX = MINUTE
 
-export function drawTokens(given: SharedBucket, policy: Bucket | null, request: DrawRequest): Drawn {
+export function acquirePermits(
+  given: SharedBucket,
+  policy: Bucket | null,
+  request: PermitRequest,
+): PermitResult {
   const { now, by } = request
   const bucket = withoutLostTry(believable(given, now), now)
   const allows = hostAllows(bucket.closed, now)
@@ -116,8 +120,12 @@ export function chargeTokens(
 }
 
 /** One call got a response, or none; `by` identifies the trial where it was one. */
-export function tellShared(bucket: SharedBucket, policy: Bucket | null, answer: BucketAnswer): SharedBucket {
-  return { ...bucket, ...tellBucket(bucket, policy, answer) }
+export function applySharedResponse(
+  bucket: SharedBucket,
+  policy: Bucket | null,
+  answer: BucketAnswer,
+): SharedBucket {
+  return { ...bucket, ...applyResponse(bucket, policy, answer) }
 }
 
 /** Whether permits are needed at all: where no document sets a rate, only while the other side's own limits are known. */
@@ -129,13 +137,13 @@ export function isLimiting(bucket: SharedBucket, policy: Bucket | null, now: Ins
  * How many one take may get: the flow of a second, or a part of the burst. So no node gets everything, and a crash costs
  * little.
  */
-export function drawMax(policy: Bucket | null): number {
-  if (policy === null) return DRAW_UNRULED
+export function permitsMax(policy: Bucket | null): number {
+  if (policy === null) return UNRULED_PERMITS_MAX
   return Math.max(1, Math.ceil(policy.perMinute / 60), Math.ceil(policy.burst / BURST_SHARE))
 }
 
 const BURST_SHARE = 8
-const DRAW_UNRULED = 16
+const UNRULED_PERMITS_MAX = 16
 /** Fractions do not add up exactly: a token that is whole within this tolerance counts. */
 const EPSILON = 1e-6
 

@@ -165,7 +165,7 @@ function keyOfId(subject: string, id: string | null): string | null {
 }
 
 /** The default key of a message, from what its event stores; null: its publisher did not name it. */
-export function keptKeyOf(header: Header): string | null {
+export function storedKeyOf(header: Header): string | null {
   return keyOfId(header[MESSAGE_SUBJECT_HEADER] ?? '', header[ID_HEADER] ?? null)
 }
 

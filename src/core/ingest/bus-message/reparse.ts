@@ -9,9 +9,9 @@ import {
   BODY_HEADER,
   bytesOf,
   type Header,
-  keptKeyOf,
   nameOf,
   readPayload,
+  storedKeyOf,
   UNREAD_HEADER,
   type Unread,
 } from './bus-message.ts'
@@ -26,10 +26,13 @@ export type AgainVerdict =
     }
   | { readonly ok: false; readonly problem: string }
 
-type Kept = Pick<StoredEvent, 'id' | 'tenant' | 'causationId' | 'occurredAt' | 'data' | 'raw' | 'payloadHash'>
+type StoredParts = Pick<
+  StoredEvent,
+  'id' | 'tenant' | 'causationId' | 'occurredAt' | 'data' | 'raw' | 'payloadHash'
+>
 
 /** null: it parsed when it arrived. */
-export function readAgain(source: Source, event: Kept, kept: Header): AgainVerdict | null {
+export function readAgain(source: Source, event: StoredParts, kept: Header): AgainVerdict | null {
   if (kept[UNREAD_HEADER] === undefined) return null
   const { [UNREAD_HEADER]: _unread, [BODY_HEADER]: how = '', ...header } = kept
   // An operator's fixed copy has the original as its cause.
@@ -45,7 +48,7 @@ export function readAgain(source: Source, event: Kept, kept: Header): AgainVerdi
   if (!read.ok) return { ok: false, problem: read.detail }
   const payloadHash = isMended ? hashText(event.data) : event.payloadHash
   // Publishing it again under its id and replaying it result in one event.
-  const usualKey = keptKeyOf(header) ?? `read:${event.id}`
+  const usualKey = storedKeyOf(header) ?? `read:${event.id}`
   const named = nameOf(source, event.tenant, header, read.body, payloadHash, usualKey)
   if (!named.ok) return { ok: false, problem: named.detail }
   const names = { ...named.names, occurredAt: named.names.occurredAt ?? event.occurredAt }

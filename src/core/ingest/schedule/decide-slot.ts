@@ -32,7 +32,7 @@ export interface ScheduleDecision {
   /** Each is one commit; empty: nothing to do. */
   readonly steps: readonly ScheduleStep[]
   /** Why slots are skipped, where an operator should know. */
-  readonly told: 'began' | 'clock_back' | 'skipped' | 'capped' | null
+  readonly notice: 'began' | 'clock_back' | 'skipped' | 'capped' | null
 }
 
 /** How many slots are examined after a long pause; older ones are neither fired nor counted. */
@@ -42,7 +42,7 @@ export const LATE_MS = MINUTE
 /** A record further ahead was written by a wrong clock. */
 const AHEAD_MS_MAX = DAY
 
-const NOTHING: ScheduleDecision = { steps: [], told: null }
+const NOTHING: ScheduleDecision = { steps: [], notice: null }
 
 export function decideSchedule(
   record: ScheduleRecord | null,
@@ -69,17 +69,17 @@ export function decideSchedule(
   })
   switch (missed) {
     case 'once':
-      return { steps: [fire(last, due.slots.length - 1)], told: null }
+      return { steps: [fire(last, due.slots.length - 1)], notice: null }
     case 'skip': {
       const isLate = now - last > LATE_MS
       const step = isLate ? { slot: null, missed: 0, record: { ...record, through: last } } : fire(last, 0)
-      return { steps: [step], told: isLate || due.slots.length > 1 ? 'skipped' : null }
+      return { steps: [step], notice: isLate || due.slots.length > 1 ? 'skipped' : null }
     }
     case 'all':
-      return { steps: due.slots.map((slot) => fire(slot, 0)), told: due.isCapped ? 'capped' : null }
+      return { steps: due.slots.map((slot) => fire(slot, 0)), notice: due.isCapped ? 'capped' : null }
   }
 }
 
-function begin(record: ScheduleRecord, told: ScheduleDecision['told']): ScheduleDecision {
-  return { steps: [{ slot: null, missed: 0, record }], told }
+function begin(record: ScheduleRecord, notice: ScheduleDecision['notice']): ScheduleDecision {
+  return { steps: [{ slot: null, missed: 0, record }], notice }
 }

@@ -172,9 +172,9 @@ describe('the decision of a schedule', () => {
     now: number,
     status: 'active' | 'paused' | 'disabled' = 'active',
   ) => {
-    const { steps, told } = decideSchedule(before, { ...HOURLY, missed }, status, hourly, now)
+    const { steps, notice } = decideSchedule(before, { ...HOURLY, missed }, status, hourly, now)
     return {
-      told,
+      notice,
       steps: steps.map(({ slot, missed: count, record: after }) => [
         slot === null ? null : iso(slot).slice(11),
         count,
@@ -302,16 +302,16 @@ describe('the decision of a schedule', () => {
       [[null, 0, '12:00']],
     ],
     ['[SC13]', 'a record a little ahead waits', record(NOON + HOUR), 'all', 0, 'active', null, []],
-  ] as const)('%s %s', (_rule, _name, before, missed, laterMs, status, told, steps) => {
-    expect(decide(before, missed, NOON + laterMs, status)).toEqual({ told, steps })
+  ] as const)('%s %s', (_rule, _name, before, missed, laterMs, status, notice, steps) => {
+    expect(decide(before, missed, NOON + laterMs, status)).toEqual({ notice, steps })
   })
 
   test('[SC10] all: no more than a thousand, the newest, and the cap is reported', () => {
     const minutely = slotsOf('* * * * *')
     const schedule = { cron: '* * * * *', zone: 'UTC', missed: 'all' } as const
     const before = record(NOON - 30 * DAY, { cron: '* * * * *' })
-    const { steps, told } = decideSchedule(before, schedule, 'active', minutely, NOON)
-    expect([steps.length, told]).toEqual([SLOTS_MAX, 'capped'])
+    const { steps, notice } = decideSchedule(before, schedule, 'active', minutely, NOON)
+    expect([steps.length, notice]).toEqual([SLOTS_MAX, 'capped'])
     expect(steps.at(-1)?.slot).toBe(NOON)
     expect(steps[0]?.slot).toBe(NOON - (SLOTS_MAX - 1) * MINUTE)
   })

@@ -20,7 +20,7 @@ export interface BatchRules {
   /** Whether the response says more than yes or no. */
   readonly isPartial: boolean
   /** One outcome per key, in the order of the keys. */
-  tell(keys: readonly string[], said: unknown): readonly MemberOutcome[]
+  outcomesOf(keys: readonly string[], said: unknown): readonly MemberOutcome[]
 }
 
 export function compileBatch(document: NonNullable<RouteDocument['batch']>, keyed: Keyed = {}): BatchRules {
@@ -29,16 +29,16 @@ export function compileBatch(document: NonNullable<RouteDocument['batch']>, keye
   const key = compiled(document.item?.key, keyed)
   const ok = compiled(document.item?.ok, keyed)
   if (results === null || key === null || ok === null) {
-    return { size, maxWaitMs, isPartial: false, tell: (keys) => keys.map(() => DONE) }
+    return { size, maxWaitMs, isPartial: false, outcomesOf: (keys) => keys.map(() => DONE) }
   }
   return {
     size,
     maxWaitMs,
     isPartial: true,
-    tell(keys, said) {
+    outcomesOf(keys, said) {
       const list = attempt(() => results.evaluate({ result: said as JsonValue }))
       if (!Array.isArray(list)) return keys.map(() => untold('the answer has no list of results'))
-      const told = new Map<string, MemberOutcome>()
+      const outcomes = new Map<string, MemberOutcome>()
       for (const item of list as readonly JsonValue[]) {
         const name = nameOf(attempt(() => key.evaluate({ item })))
         if (name === null) continue
@@ -46,11 +46,11 @@ export function compileBatch(document: NonNullable<RouteDocument['batch']>, keye
           item,
           attempt(() => ok.evaluate({ item })),
         )
-        const before = told.get(name)
+        const before = outcomes.get(name)
         const agrees = before === undefined || before.as === outcome.as
-        told.set(name, agrees ? outcome : untold('the answer says two things of it'))
+        outcomes.set(name, agrees ? outcome : untold('the answer says two things of it'))
       }
-      return keys.map((one) => told.get(one) ?? untold('the answer does not name it'))
+      return keys.map((one) => outcomes.get(one) ?? untold('the answer does not name it'))
     },
   }
 }

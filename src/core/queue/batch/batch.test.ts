@@ -60,7 +60,7 @@ describe('outcomes', () => {
     results: 'result.body.items',
     item: { key: 'item.ref', ok: 'item.ok' },
   })
-  const tell = (items: unknown) => rules.tell(['a', 'b'], { body: { items } }).map(({ as }) => as)
+  const tell = (items: unknown) => rules.outcomesOf(['a', 'b'], { body: { items } }).map(({ as }) => as)
 
   test.each([
     [
@@ -116,7 +116,7 @@ describe('outcomes', () => {
   test('[BA3] every member gets exactly one outcome, whatever the response says', () => {
     fc.assert(
       fc.property(keys, fc.jsonValue(), (members, items) => {
-        const told = rules.tell(members, { body: { items } })
+        const told = rules.outcomesOf(members, { body: { items } })
         expect(told).toHaveLength(members.length)
         for (const { as } of told) expect(['done', 'refused', 'untold']).toContain(as)
       }),
@@ -127,12 +127,12 @@ describe('outcomes', () => {
   test('[BA3] without `results` all share the outcome', () => {
     const whole = compileBatch({ size: 2, maxWaitMs: 1 })
     expect(whole.isPartial).toBe(false)
-    expect(whole.tell(['a', 'b'], null).map(({ as }) => as)).toEqual(['done', 'done'])
+    expect(whole.outcomesOf(['a', 'b'], null).map(({ as }) => as)).toEqual(['done', 'done'])
   })
 
   test('a refusal preserves the vendor’s words', () => {
-    expect(rules.tell(['a'], { body: { items: [{ ref: 'a', ok: false, message: 'closed' }] } })).toEqual([
-      { as: 'refused', words: 'closed' },
-    ])
+    expect(
+      rules.outcomesOf(['a'], { body: { items: [{ ref: 'a', ok: false, message: 'closed' }] } }),
+    ).toEqual([{ as: 'refused', words: 'closed' }])
   })
 })

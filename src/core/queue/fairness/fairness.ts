@@ -55,7 +55,7 @@ export function shareSlots<One extends Contender>(
   free: number,
   turn: number,
 ): readonly (One & { readonly room: number })[] {
-  const byPriority = inTurn(contenders, turn)
+  const byPriority = roundRobin(contenders, turn)
   if (crowd.tenants <= 1) {
     return byPriority.filter(({ max }) => max > 0).map((one) => ({ ...one, room: Math.min(one.max, free) }))
   }
@@ -94,7 +94,7 @@ function divide<One extends Contender>(
 }
 
 /** Rotates the first priority, and the consumers within each priority. */
-function inTurn<One extends Contender>(contenders: readonly One[], turn: number): readonly One[] {
+function roundRobin<One extends Contender>(contenders: readonly One[], turn: number): readonly One[] {
   const groups = new Map<Priority, One[]>()
   for (const priority of PRIORITIES) {
     const group = contenders.filter((one) => one.priority === priority)

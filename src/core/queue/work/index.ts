@@ -12,11 +12,11 @@ export type {
   WorkState,
 } from './work.ts'
 export {
+  deadLetterOf,
   EMPTY_NOTE,
   isIsolated,
   isUntried,
   isWorkKind,
-  letterOf,
   putBackCounters,
   SUBSCRIPTION_PREFIX,
   WORK_STATES,

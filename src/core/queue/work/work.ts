@@ -180,7 +180,7 @@ export interface Attempt {
 export const SUBSCRIPTION_PREFIX = 'subscription:'
 
 /** The dead letter that an item replays; null: it replays none. */
-export function letterOf({ replayOf }: Pick<NewWork, 'replayOf'>): DeadLetterId | null {
+export function deadLetterOf({ replayOf }: Pick<NewWork, 'replayOf'>): DeadLetterId | null {
   return replayOf?.startsWith('dlq_') === true ? (replayOf as DeadLetterId) : null
 }
 

@@ -21,15 +21,15 @@ import type { NewOutboxRow } from '../outbox/index.ts'
 import { againItem, comeIn, type LaneItem, type LaneRows, leaveItem, settleItem } from './lane-rows.ts'
 import {
   appendHistory,
-  bearWork,
   changeEntry,
   changeEscalation,
   type LedgerWrite,
   ledgerKeyOf,
   type Moment,
+  newWorkRow,
+  putDeadLetterRow,
   putFailure,
   putInstance,
-  putLetter,
   putOrphan,
   putRun,
   raiseEscalation,
@@ -145,7 +145,7 @@ export function applyWrite<Item extends LaneItem, Tx>(
       break
     case 'deadLetter.put': {
       const key = joinKey(tenant, write.row.id)
-      tables.putDeadLetter(tx, key, putLetter(moment, tables.findDeadLetter(tx, key), write.row))
+      tables.putDeadLetter(tx, key, putDeadLetterRow(moment, tables.findDeadLetter(tx, key), write.row))
       break
     }
     case 'failure.put': {
@@ -220,7 +220,7 @@ function addWork<Item extends LaneItem, Tx>(
   const { place, finish } = comeIn(lanes, moment, work, write.inPlaceOf)
   const isLeased = place !== 'waits' && lease !== null && tables.isAlive(tx, lease)
   if (isLeased) leased.push(work.id)
-  tables.addWork(tx, bearWork(moment, work, write.delayMs, isLeased ? lease : null, place))
+  tables.addWork(tx, newWorkRow(moment, work, write.delayMs, isLeased ? lease : null, place))
   finish()
 }
 

@@ -17,5 +17,5 @@ export {
   stopWaiting,
 } from './lane-positions.ts'
 export type { LaneItem, LaneRows, LaneState } from './lane-rows.ts'
-export { attemptsText, bearWork, type Moment } from './row-writes.ts'
+export { attemptsText, type Moment, newWorkRow } from './row-writes.ts'
 export type { RecordKind, Write } from './write.ts'

@@ -37,7 +37,7 @@ export interface LaneRows<Item extends LaneItem> {
   findLane(consumer: string, key: string): LaneState | undefined
   putLane(lane: LaneState): void
   /** By creation, and then by id. */
-  findEldestWaiting(consumer: string, key: string): Item | undefined
+  findOldestWaiting(consumer: string, key: string): Item | undefined
 }
 
 type Progress = { readonly work: WorkId; readonly counters: Counters; readonly note: Note }
@@ -71,10 +71,10 @@ function putLane<Item extends LaneItem>(
   rows.putLane({ ...laneOf(rows, moment, member), ...changes, updatedAt: moment.now })
 }
 
-function promoteEldest<Item extends LaneItem>(rows: LaneRows<Item>, { now }: Moment, member: Member): void {
-  const eldest = rows.findEldestWaiting(member.consumer, member.lane)
-  assert(eldest, `nobody waits in the lane ${member.lane} of ${member.consumer}`)
-  rows.putItem(promoteWork(now, eldest))
+function promoteOldest<Item extends LaneItem>(rows: LaneRows<Item>, { now }: Moment, member: Member): void {
+  const oldest = rows.findOldestWaiting(member.consumer, member.lane)
+  assert(oldest, `nobody waits in the lane ${member.lane} of ${member.consumer}`)
+  rows.putItem(promoteWork(now, oldest))
 }
 
 /** A new job enters. `place`: its initial lane state; call `finish` once its row is stored. */
@@ -94,7 +94,7 @@ export function comeIn<Item extends LaneItem>(
   return {
     place: step.hasPlace ? 'has' : 'waits',
     finish: () => {
-      if (step.promotes) promoteEldest(rows, moment, member)
+      if (step.promotes) promoteOldest(rows, moment, member)
     },
   }
 }
@@ -145,7 +145,7 @@ function goOut<Item extends LaneItem>(
   }
   const step = leaveLane(lane)
   putLane(rows, moment, item, step.counts)
-  if (step.promotes) promoteEldest(rows, moment, item)
+  if (step.promotes) promoteOldest(rows, moment, item)
 }
 
 /** `work.again`: a job of a lane without a position enters again, unless it already waits for one. */
@@ -169,5 +169,5 @@ export function againItem<Item extends LaneItem>(
   const step = enterLane(lane, lane.width, false)
   putLane(rows, moment, item, step.counts)
   rows.putItem(step.hasPlace ? { ...again, hasPlace: true } : { ...again, state: 'waiting' })
-  if (step.promotes) promoteEldest(rows, moment, item)
+  if (step.promotes) promoteOldest(rows, moment, item)
 }

@@ -25,10 +25,10 @@ export interface Moment {
 
 type Progress = { readonly counters: Counters; readonly note: Note }
 type Settled = Pick<LedgerEntry, 'proof' | 'effectRef' | 'result'> & { readonly to: LedgerEntry['state'] }
-type Kept = Pick<LedgerEntry, 'generation' | 'evidence' | 'createdAt'>
+type StoredPart = Pick<LedgerEntry, 'generation' | 'evidence' | 'createdAt'>
 
 /** `lease` is the owner that leases it on insert, if it is alive; a job that waits for a lane position is leased to none. */
-export function bearWork(
+export function newWorkRow(
   { tenant, now, after }: Moment,
   work: NewWork,
   delayMs: number,
@@ -112,7 +112,7 @@ function pickProgress({ counters, note }: Progress): Counters & Note {
 
 function reserveEntry(
   moment: Moment,
-  before: Kept | undefined,
+  before: StoredPart | undefined,
   write: { readonly entry: NewLedgerEntry; readonly sendWithinMs: number },
 ): LedgerEntry {
   return { ...openEntry(moment, before, write.entry), sendBy: moment.after(write.sendWithinMs) }
@@ -120,7 +120,7 @@ function reserveEntry(
 
 function doneEntry(
   moment: Moment,
-  before: Kept | undefined,
+  before: StoredPart | undefined,
   write: Pick<LedgerEntry, 'effectRef' | 'result'> & { readonly entry: NewLedgerEntry },
 ): LedgerEntry {
   const { effectRef, result } = write
@@ -177,7 +177,11 @@ function isNewGeneration(before: Pick<LedgerEntry, 'generation'> | undefined, en
 }
 
 /** A new entry, or one that is reserved again: then generation, evidence and creation time stay. */
-function openEntry({ tenant, now }: Moment, latest: Kept | undefined, entry: NewLedgerEntry): LedgerEntry {
+function openEntry(
+  { tenant, now }: Moment,
+  latest: StoredPart | undefined,
+  entry: NewLedgerEntry,
+): LedgerEntry {
   const before = isNewGeneration(latest, entry) ? undefined : latest
   return {
     key: entry.key,
@@ -210,7 +214,7 @@ function observeEntry(entry: LedgerEntry, evidence: string): LedgerEntry {
   return { ...entry, evidence: Object.freeze([...entry.evidence, evidence]) }
 }
 
-export function putLetter(
+export function putDeadLetterRow(
   { tenant, now }: Moment,
   before: Pick<DeadLetter, 'createdAt'> | undefined,
   row: NewDeadLetter,

@@ -1,11 +1,11 @@
 // Converts a row of the outbox to a bus message.
 
 import { type EventSummary, type StoredEvent, showEnvelope } from '../../events/event/index.ts'
-import { isSealed, redact, sealedProblem } from '../../events/sensitive/index.ts'
+import { encryptedProblem, isEncrypted, redact } from '../../events/sensitive/index.ts'
 import { parseJson, stringifyJson } from '../../foundation/json/index.ts'
 import { eventSubject } from './bus-subjects.ts'
 import type { NewOutboxRow, OutboxRow } from './outbox.ts'
-import type { TokenTold } from './token-messages.ts'
+import type { TokenMessage } from './token-messages.ts'
 
 export interface OutboxMessage {
   readonly id: string
@@ -15,7 +15,7 @@ export interface OutboxMessage {
   readonly body: string
 }
 
-export function tellEvent({
+export function eventMessage({
   id,
   tenant,
   subject,
@@ -42,11 +42,11 @@ export function messageOf(
   }
   const headers = { 'millrace-tenant': headerText(tenant) }
   if (body === null) return { ...to, headers, body: '' }
-  const told = JSON.parse(body) as TokenTold
+  const message = JSON.parse(body) as TokenMessage
   return {
     ...to,
     headers,
-    body: JSON.stringify({ ...told, since: told.since ?? new Date(row.createdAt).toISOString() }),
+    body: JSON.stringify({ ...message, since: message.since ?? new Date(row.createdAt).toISOString() }),
   }
 }
 
@@ -55,7 +55,7 @@ function showEvent(event: StoredEvent): string {
   const { data, sensitive } = event
   const join = (about: object, json: string) =>
     `${JSON.stringify({ ...showEnvelope(event), ...about }).slice(0, -1)},"data":${json}}`
-  if (isSealed(data)) return join({ sensitive, unreadable: sealedProblem(data) }, 'null')
+  if (isEncrypted(data)) return join({ sensitive, unreadable: encryptedProblem(data) }, 'null')
   if (sensitive.length === 0) return join({}, data)
   return join({ sensitive }, stringifyJson(redact(parseJson(data), sensitive)))
 }

@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { StoredEvent } from '../../events/event/index.ts'
-import { joinSealed } from '../../events/sensitive/index.ts'
+import { joinEncrypted } from '../../events/sensitive/index.ts'
 import { matchesPattern } from '../../events/subject/index.ts'
 import type { EventId, InstanceId, TenantId } from '../../foundation/ids/index.ts'
 import type { InstanceState, Marking } from '../../workflows/instance/index.ts'
 import {
   encodeToken,
+  eventMessage,
   eventSubject,
   judgeLease,
   type Marked,
@@ -14,8 +15,7 @@ import {
   type OutboxRow,
   parseLease,
   RELAY_LEASE_MS,
-  tellEvent,
-  tellTokens,
+  tokenMessages,
   tokenSubject,
 } from './index.ts'
 
@@ -68,7 +68,7 @@ describe('tokens', () => {
   })
 
   test('[BU22] a token that moved left one subject and came to another', () => {
-    const rows = tellTokens(TENANT, at({ a: 1 }), at({ b: 1 }, { revision: 2 }))
+    const rows = tokenMessages(TENANT, at({ a: 1 }), at({ b: 1 }, { revision: 2 }))
     expect(rows).toEqual([
       {
         ...{ id: 'ins_1.2.0', subject: 'acme.workflows.triage.places.a.tokens.ins_1-1', body: null },
@@ -83,7 +83,7 @@ describe('tokens', () => {
   })
 
   test('[BU22] a token that stays is not published again', () => {
-    expect(tellTokens(TENANT, at({ a: 1, b: 2 }), at({ a: 1, b: 2 }))).toEqual([])
+    expect(tokenMessages(TENANT, at({ a: 1, b: 2 }), at({ a: 1, b: 2 }))).toEqual([])
   })
 
   test('[BU23] the last message of each subject says where the tokens of an active instance are', () => {
@@ -98,7 +98,7 @@ describe('tokens', () => {
         let told = 0
         for (const [index, [marked, is, of]] of steps.entries()) {
           const after = at(marked, { state: is, workflow: of, revision: index + 1 })
-          for (const { id, subject, body } of tellTokens(TENANT, before, after)) {
+          for (const { id, subject, body } of tokenMessages(TENANT, before, after)) {
             ids.add(id)
             told += 1
             if (body === null) mirror.delete(subject)
@@ -129,7 +129,7 @@ describe('messages', () => {
     ...{ raw: null, sensitive: [], matched: 1, receivedAt: 0, duplicates: 0, lastDuplicateAt: null },
   }
   const rowOf = (fields: Partial<OutboxRow> = {}): OutboxRow => ({
-    ...tellEvent(event),
+    ...eventMessage(event),
     ...{ tenant: TENANT, position: 1, createdAt: 1_000 },
     ...fields,
   })
@@ -160,8 +160,8 @@ describe('messages', () => {
       data: { n: 1, user: '[hidden]' },
     })
     expect(hidden).not.toContain('ada')
-    const sealed = { ...event, data: joinSealed({ keyId: 'ab', paths: 'cGF0aHM', sealed: 'c2VhbGVk' }) }
-    expect(JSON.parse(messageOf(rowOf(), sealed, 'millrace')?.body ?? '')).toMatchObject({
+    const encrypted = { ...event, data: joinEncrypted({ keyId: 'ab', paths: 'cGF0aHM', sealed: 'c2VhbGVk' }) }
+    expect(JSON.parse(messageOf(rowOf(), encrypted, 'millrace')?.body ?? '')).toMatchObject({
       data: null,
       unreadable: expect.any(String),
     })
@@ -172,7 +172,7 @@ describe('messages', () => {
   })
 
   test('[BU22] a token is published with the instant of its arrival, and as an empty message when it left', () => {
-    const [row] = tellTokens(TENANT, null, {
+    const [row] = tokenMessages(TENANT, null, {
       ...{ id: 'ins_1' as InstanceId, workflow: 'w', state: 'active', marking: { a: 1 }, revision: 1 },
     })
     const told = messageOf(rowOf({ ...row, createdAt: 5_000 }), undefined, 'millrace')

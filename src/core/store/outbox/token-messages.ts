@@ -11,15 +11,15 @@ import type { NewOutboxRow } from './outbox.ts'
 export type Marked = Pick<Instance, 'id' | 'workflow' | 'state' | 'marking' | 'revision'>
 
 /** How long the bus retains a token's message: that of a token that left then expires by itself. */
-export const TOKENS_KEPT_MS = 30 * DAY
+export const TOKENS_STORED_MS = 30 * DAY
 /** Tokens that stay are therefore republished long before. */
-export const TOKENS_TOLD_EVERY_MS = 7 * DAY
+export const TOKENS_REPUBLISHED_EVERY_MS = 7 * DAY
 
 /**
  * The message about a token that entered. `since` is added when it is published, unless present: only the store knows the
  * instant.
  */
-export interface TokenTold {
+export interface TokenMessage {
   readonly tenant: TenantId
   readonly workflow: string
   readonly instance: string
@@ -29,15 +29,19 @@ export interface TokenTold {
 }
 
 /** `before`: null for a new instance. */
-export function tellTokens(tenant: TenantId, before: Marked | null, after: Marked): readonly NewOutboxRow[] {
+export function tokenMessages(
+  tenant: TenantId,
+  before: Marked | null,
+  after: Marked,
+): readonly NewOutboxRow[] {
   const were = before === null ? new Map() : tokensOf(tenant, before)
   const are = tokensOf(tenant, after)
-  const told: Pick<NewOutboxRow, 'subject' | 'body'>[] = []
-  for (const subject of were.keys()) if (!are.has(subject)) told.push({ subject, body: null })
+  const messages: Pick<NewOutboxRow, 'subject' | 'body'>[] = []
+  for (const subject of were.keys()) if (!are.has(subject)) messages.push({ subject, body: null })
   for (const [subject, token] of are) {
-    if (!were.has(subject)) told.push({ subject, body: JSON.stringify(token) })
+    if (!were.has(subject)) messages.push({ subject, body: JSON.stringify(token) })
   }
-  return told.map((row, index) => ({
+  return messages.map((row, index) => ({
     ...row,
     id: `${after.id}.${after.revision}.${index}`,
     about: 'token',
@@ -46,7 +50,7 @@ export function tellTokens(tenant: TenantId, before: Marked | null, after: Marke
 }
 
 /** All tokens of an instance, for a bus that may not know them. `round` differs each time they are republished. */
-export function retellTokens(
+export function republishTokens(
   tenant: TenantId,
   instance: Marked & { readonly updatedAt: Instant },
   round: string,
@@ -57,15 +61,15 @@ export function retellTokens(
     subject,
     about: 'token',
     event: null,
-    body: JSON.stringify({ ...token, since } satisfies TokenTold),
+    body: JSON.stringify({ ...token, since } satisfies TokenMessage),
   }))
 }
 
 function tokensOf(
   tenant: TenantId,
   { id, workflow, state, marking }: Marked,
-): ReadonlyMap<string, TokenTold> {
-  const tokens = new Map<string, TokenTold>()
+): ReadonlyMap<string, TokenMessage> {
+  const tokens = new Map<string, TokenMessage>()
   if (state !== 'active') return tokens
   for (const place of Object.keys(marking).sort()) {
     for (let number = 1; number <= (marking[place] as number); number += 1) {

@@ -1,6 +1,6 @@
 export { ledgerKeepMsOf, ledgerNeeds, sumOf } from './ledger-retention.ts'
 export {
-  CLOSED_LETTERS,
+  CLOSED_DEAD_LETTERS,
   FINAL_WORK,
   type KeepTimes,
   keeperOf,

@@ -14,7 +14,7 @@ import type { OrphanState } from '../../workflows/orphan/index.ts'
  * States that neither an owner nor an operator will change implicitly. `parked` waits for a decision, `merged` for its batch.
  */
 export const FINAL_WORK: readonly WorkState[] = ['done', 'skipped', 'dead', 'cancelled']
-export const CLOSED_LETTERS: readonly DeadLetterState[] = ['resolved', 'discarded']
+export const CLOSED_DEAD_LETTERS: readonly DeadLetterState[] = ['resolved', 'discarded']
 /** An effect in flight or with an unknown outcome: settling it needs the event. */
 export const OPEN_ENTRIES: readonly LedgerState[] = ['reserved', 'unknown']
 

@@ -7,7 +7,7 @@
 import { authHeaderOf, hashDocument, type SubscriptionDocument } from '../../definitions/documents/index.ts'
 import { compileAuth, headerText, must, type SecretUse, usesOf } from '../../effects/action/index.ts'
 import { type CanonicalSubject, isCanonicalSource } from '../../events/canonical/index.ts'
-import { isSealed, parsePayload, redact } from '../../events/sensitive/index.ts'
+import { isEncrypted, parsePayload, redact } from '../../events/sensitive/index.ts'
 import {
   compileShape,
   compileTemplate,
@@ -158,7 +158,7 @@ function usualBody(event: DeliveredEvent, isClear: boolean): string {
 
 function dataOf({ data, sensitive }: DeliveredEvent, isClear: boolean): string {
   // A payload that could not be decrypted is not sent as if it were the payload.
-  if (isSealed(data)) parsePayload(data)
+  if (isEncrypted(data)) parsePayload(data)
   if (isClear || sensitive.length === 0) return data
   return stringifyJson(redact(parsePayload(data), sensitive))
 }

@@ -1,57 +1,68 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DAY, MINUTE, SECOND } from '../../foundation/time/index.ts'
-import { type EndpointSign, newWindow, stepWindow, type Window, windowAllows } from './index.ts'
+import {
+  type ConcurrencyLimit,
+  concurrencyAllows,
+  type EndpointSign,
+  newConcurrencyLimit,
+  stepConcurrencyLimit,
+} from './index.ts'
 
 function ended(
-  window: Window,
+  window: ConcurrencyLimit,
   sign: EndpointSign,
   at: number,
   rest: { startedAt?: number; retryAfterMs?: number; jitter?: number } = {},
-): Window {
+): ConcurrencyLimit {
   const { startedAt = at, retryAfterMs = null, jitter = 0 } = rest
-  return stepWindow(window, { type: 'ended', startedAt, at, sign, retryAfterMs, jitter })
+  return stepConcurrencyLimit(window, { type: 'ended', startedAt, at, sign, retryAfterMs, jitter })
 }
 
 describe('the concurrency limit of an endpoint', () => {
   test('[SB20] doubles from 4 to 64', () => {
-    const sizes = [newWindow(null)]
-    for (let at = 1; at <= 5; at++) sizes.push(ended(sizes.at(-1) as Window, 'well', at))
+    const sizes = [newConcurrencyLimit(null)]
+    for (let at = 1; at <= 5; at++) sizes.push(ended(sizes.at(-1) as ConcurrencyLimit, 'well', at))
     expect(sizes.map(({ size }) => size)).toEqual([4, 8, 16, 32, 64, 64])
     expect(sizes[5]).toBe(sizes[4])
   })
 
   test('[SB20] or to the configured limit', () => {
     const grown = (limit: number) => {
-      let window = newWindow(limit)
+      let window = newConcurrencyLimit(limit)
       for (let at = 0; at < 20; at++) window = ended(window, 'well', at)
       return window.size
     }
-    expect([1, 3, 20, 200].map((limit) => [newWindow(limit).size, grown(limit)])).toEqual([
+    expect([1, 3, 20, 200].map((limit) => [newConcurrencyLimit(limit).size, grown(limit)])).toEqual([
       [1, 1],
       [3, 3],
       [4, 20],
       [4, 200],
     ])
-    const large = { ...newWindow(null), size: 64 }
-    expect(stepWindow(large, { type: 'limit', limit: 10 })).toMatchObject({ size: 10, limit: 10 })
-    expect(stepWindow(newWindow(2), { type: 'limit', limit: null })).toMatchObject({ size: 2, limit: 64 })
+    const large = { ...newConcurrencyLimit(null), size: 64 }
+    expect(stepConcurrencyLimit(large, { type: 'limit', limit: 10 })).toMatchObject({ size: 10, limit: 10 })
+    expect(stepConcurrencyLimit(newConcurrencyLimit(2), { type: 'limit', limit: null })).toMatchObject({
+      size: 2,
+      limit: 64,
+    })
   })
 
   test('[SB20] other failures leave it unchanged', () => {
-    const window = newWindow(null)
+    const window = newConcurrencyLimit(null)
     expect(ended(window, 'answers', 1)).toBe(window)
   })
 
   test('[SB21] falls to 1 and pauses, a second, then twice as long up to a minute', () => {
-    let window: Window = { ...newWindow(null), size: 64 }
+    let window: ConcurrencyLimit = { ...newConcurrencyLimit(null), size: 64 }
     let at = 0
     const pauses: number[] = []
     for (let count = 0; count < 9; count++) {
       window = ended(window, 'overloaded', at)
       const until = window.pause?.until as number
       pauses.push(until - at)
-      expect([window.size, windowAllows(window, until - 1), windowAllows(window, until)]).toEqual([1, 0, 1])
+      expect([window.size, concurrencyAllows(window, until - 1), concurrencyAllows(window, until)]).toEqual([
+        1, 0, 1,
+      ])
       at = until
     }
     expect(pauses.map((ms) => ms / SECOND)).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60])
@@ -59,7 +70,7 @@ describe('the concurrency limit of an endpoint', () => {
 
   test('[SB21] pauses as long as requested, a day at most, and jitter adds to it', () => {
     const pause = (retryAfterMs: number, jitter = 0) =>
-      ended(newWindow(null), 'overloaded', 0, { retryAfterMs, jitter }).pause?.until
+      ended(newConcurrencyLimit(null), 'overloaded', 0, { retryAfterMs, jitter }).pause?.until
     expect([pause(0), pause(500), pause(90 * SECOND), pause(9 * DAY), pause(-5)]).toEqual([
       SECOND,
       SECOND,
@@ -71,7 +82,7 @@ describe('the concurrency limit of an endpoint', () => {
   })
 
   test('[SB22] a hundred calls that fail together count once', () => {
-    let window: Window = { ...newWindow(null), size: 64 }
+    let window: ConcurrencyLimit = { ...newConcurrencyLimit(null), size: 64 }
     for (let at = 0; at < 100; at++) window = ended(window, 'overloaded', 10_000 + at, { startedAt: 0 })
     expect(window).toEqual({ size: 1, limit: 64, pause: { since: 10_000, until: 11_000, count: 1 } })
     expect(ended(window, 'well', 10_500, { startedAt: 0 })).toBe(window)
@@ -81,7 +92,7 @@ describe('the concurrency limit of an endpoint', () => {
   })
 
   test('[SB23] a call that begins after the pause decides how to continue', () => {
-    const paused = ended({ ...newWindow(null), size: 64 }, 'overloaded', 0)
+    const paused = ended({ ...newConcurrencyLimit(null), size: 64 }, 'overloaded', 0)
     const until = paused.pause?.until as number
     expect(ended(paused, 'well', until + 5, { startedAt: until })).toEqual({
       size: 2,
@@ -112,16 +123,16 @@ describe('the concurrency limit of an endpoint', () => {
         fc.option(fc.integer({ min: 1, max: 300 }), { nil: null }),
         fc.array(step),
         (first, steps) => {
-          let window = newWindow(first)
+          let window = newConcurrencyLimit(first)
           let at = 1_000_000
           for (const { sign, afterMs, lastedMs, jitter, limit } of steps) {
             at += afterMs
-            if (limit !== undefined) window = stepWindow(window, { type: 'limit', limit })
+            if (limit !== undefined) window = stepConcurrencyLimit(window, { type: 'limit', limit })
             const before = window
             window = ended(window, sign, at, { startedAt: at - lastedMs, jitter })
             expect(window.size).toBeGreaterThanOrEqual(1)
             expect(window.size).toBeLessThanOrEqual(window.limit)
-            expect([0, window.size]).toContain(windowAllows(window, at))
+            expect([0, window.size]).toContain(concurrencyAllows(window, at))
             expect((window.pause?.until ?? at) - at).toBeLessThanOrEqual(MINUTE * 1.1)
             if (sign === 'overloaded') expect(window.size).toBe(1)
             if (before.pause !== null && at - lastedMs < before.pause.until) {

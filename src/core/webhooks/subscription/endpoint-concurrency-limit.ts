@@ -10,7 +10,7 @@ import { type Instant, MINUTE, SECOND } from '../../foundation/time/index.ts'
 import { stretch } from '../../queue/retry/index.ts'
 import { type EndpointSign, RETRY_AFTER_MS_MAX } from './classify-response.ts'
 
-export interface Window {
+export interface ConcurrencyLimit {
   /** How many may be in flight when it does not pause. */
   readonly size: number
   /** Its upper bound. */
@@ -25,7 +25,7 @@ export interface Window {
   } | null
 }
 
-export type WindowInput =
+export type ConcurrencyLimitInput =
   | {
       /** A call has ended. */
       readonly type: 'ended'
@@ -39,21 +39,24 @@ export type WindowInput =
   /** The subscription has changed. */
   | { readonly type: 'limit'; readonly limit: number | null }
 
-const WINDOW_START = 4
-const WINDOW_MAX = 64
+const CONCURRENCY_START = 4
+const CONCURRENCY_MAX = 64
 const PAUSE_MS_MIN = SECOND
 const PAUSE_MS_MAX = MINUTE
 
 /** `limit`: of `concurrency`; null: adapted to what the endpoint can handle. */
-export function newWindow(limit: number | null): Window {
-  const most = Math.max(1, limit ?? WINDOW_MAX)
-  return { size: Math.min(WINDOW_START, most), limit: most, pause: null }
+export function newConcurrencyLimit(limit: number | null): ConcurrencyLimit {
+  const most = Math.max(1, limit ?? CONCURRENCY_MAX)
+  return { size: Math.min(CONCURRENCY_START, most), limit: most, pause: null }
 }
 
-export function stepWindow(window: Window, input: WindowInput): Window {
+export function stepConcurrencyLimit(
+  window: ConcurrencyLimit,
+  input: ConcurrencyLimitInput,
+): ConcurrencyLimit {
   switch (input.type) {
     case 'limit': {
-      const limit = Math.max(1, input.limit ?? WINDOW_MAX)
+      const limit = Math.max(1, input.limit ?? CONCURRENCY_MAX)
       return { ...window, limit, size: Math.min(window.size, limit) }
     }
     case 'ended':
@@ -63,9 +66,9 @@ export function stepWindow(window: Window, input: WindowInput): Window {
   }
 }
 
-type Ended = Extract<WindowInput, { type: 'ended' }>
+type Ended = Extract<ConcurrencyLimitInput, { type: 'ended' }>
 
-function open(window: Window, { startedAt, sign }: Ended): Window {
+function open(window: ConcurrencyLimit, { startedAt, sign }: Ended): ConcurrencyLimit {
   const { size, limit, pause } = window
   // A call that began before says nothing about now.
   if (pause !== null && startedAt < pause.until) return window
@@ -73,7 +76,7 @@ function open(window: Window, { startedAt, sign }: Ended): Window {
   return grown === size && pause === null ? window : { size: grown, limit, pause: null }
 }
 
-function close(window: Window, { startedAt, at, retryAfterMs, jitter }: Ended): Window {
+function close(window: ConcurrencyLimit, { startedAt, at, retryAfterMs, jitter }: Ended): ConcurrencyLimit {
   const { limit, pause } = window
   const isNews = pause === null || startedAt >= pause.until
   const count = isNews ? (pause?.count ?? 0) + 1 : (pause?.count ?? 1)
@@ -88,6 +91,6 @@ function close(window: Window, { startedAt, at, retryAfterMs, jitter }: Ended): 
 }
 
 /** How many may be in flight at this moment; 0: it pauses, until `pause.until`. */
-export function windowAllows({ size, pause }: Window, now: Instant): number {
+export function concurrencyAllows({ size, pause }: ConcurrencyLimit, now: Instant): number {
   return pause !== null && now < pause.until ? 0 : size
 }

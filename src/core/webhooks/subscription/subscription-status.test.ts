@@ -5,9 +5,9 @@ import {
   effectiveStatus,
   FRESH_SUBSCRIPTION,
   type SubscriptionInput,
+  type SubscriptionNotice,
   type SubscriptionPolicy,
   type SubscriptionState,
-  type SubscriptionTell,
   stepSubscription,
 } from './index.ts'
 
@@ -31,8 +31,8 @@ const PAUSED: SubscriptionState = { ...FRESH_SUBSCRIPTION, status: 'paused', ...
 const DISABLED: SubscriptionState = { ...FRESH_SUBSCRIPTION, status: 'disabled', because: 'person', ...SAID }
 const GONE = { type: 'gone', at: 9, error: 'answered 410' } as const
 
-const begun: SubscriptionTell = {
-  tell: 'failing',
+const begun: SubscriptionNotice = {
+  notice: 'failing',
   failingSince: 0,
   disableAt: 5 * DAY,
   warning: 0,
@@ -44,12 +44,12 @@ type Row = readonly [
   state: SubscriptionState,
   input: SubscriptionInput,
   next: Partial<SubscriptionState> | null,
-  tells: readonly SubscriptionTell[],
+  notices: readonly SubscriptionNotice[],
   policy?: SubscriptionPolicy,
 ]
 
-const isGone = { tell: 'disabled', because: 'gone', reason: 'answered 410', by: null } as const
-const disabledByHand = { tell: 'disabled', because: 'person', reason: 'because', by: 'key:ops' } as const
+const isGone = { notice: 'disabled', because: 'gone', reason: 'answered 410', by: null } as const
+const disabledByHand = { notice: 'disabled', because: 'person', reason: 'because', by: 'key:ops' } as const
 
 /** null: the same state object. */
 const TABLE: readonly Row[] = [
@@ -62,7 +62,7 @@ const TABLE: readonly Row[] = [
     { ...FAILING, warnings: 2 },
     { type: 'delivered', at: 9 },
     { ...FRESH_SUBSCRIPTION, since: 9 },
-    [{ tell: 'recovered', failingSince: 0 }],
+    [{ notice: 'recovered', failingSince: 0 }],
   ],
   ['[SB15] before the first warning', FAILING, failed(DAY - 1, 9), null, []],
   ['[SB15] the first', FAILING, failed(DAY, 9), { ...FAILING, warnings: 1 }, [{ ...begun, warning: 1 }]],
@@ -79,7 +79,7 @@ const TABLE: readonly Row[] = [
     { ...FAILING, warnings: 3 },
     failed(5 * DAY, 9),
     { ...FAILING, warnings: 3, status: 'disabled', because: 'failing', since: 5 * DAY },
-    [{ tell: 'disabled', because: 'failing', reason: ERROR, by: null }],
+    [{ notice: 'disabled', because: 'failing', reason: ERROR, by: null }],
   ],
   [
     '[SB16] long ago, and never told: told first',
@@ -122,7 +122,7 @@ const TABLE: readonly Row[] = [
     { ...DISABLED, failingSince: 3, warnings: 3 },
     byHand('enable'),
     { ...FRESH_SUBSCRIPTION, ...SAID },
-    [{ tell: 'enabled', by: 'key:ops', reason: 'because' }],
+    [{ notice: 'enabled', by: 'key:ops', reason: 'because' }],
   ],
   ['[SB18] enable what is active', FRESH_SUBSCRIPTION, byHand('enable'), null, []],
   [
@@ -130,7 +130,7 @@ const TABLE: readonly Row[] = [
     FRESH_SUBSCRIPTION,
     byHand('enable'),
     { status: 'active' },
-    [{ tell: 'enabled', by: 'key:ops', reason: 'because' }],
+    [{ notice: 'enabled', by: 'key:ops', reason: 'because' }],
     { status: 'disabled', disableAfterMs: null },
   ],
   [
@@ -145,11 +145,11 @@ const TABLE: readonly Row[] = [
 
 describe('the status of a subscription', () => {
   test.each(TABLE.map((row) => [row[0], row] as const))('%s', (_, row) => {
-    const [, state, input, next, tells, policy = POLICY] = row
+    const [, state, input, next, notices, policy = POLICY] = row
     const step = stepSubscription(state, input, policy)
     if (next === null) expect(step.state).toBe(state)
     else expect(step.state).toMatchObject(next)
-    expect(step.tells).toEqual(tells)
+    expect(step.notices).toEqual(notices)
   })
 
   test('[SB19] the operator’s state wins over the declared one', () => {
@@ -172,13 +172,13 @@ describe('the status of a subscription', () => {
     const policy: SubscriptionPolicy = { ...POLICY, status: 'paused' }
     const resumed = stepSubscription(FRESH_SUBSCRIPTION, byHand('resume'), policy).state
     const failing = stepSubscription(resumed, failed(10, 5, { since: 9 }), policy)
-    expect(failing.tells).toMatchObject([{ tell: 'failing', failingSince: 9 }])
+    expect(failing.notices).toMatchObject([{ notice: 'failing', failingSince: 9 }])
     expect([resumed, failing.state].map((state) => effectiveStatus(policy, state))).toEqual([
       'active',
       'failing',
     ])
     const well = stepSubscription(failing.state, { type: 'delivered', at: 11 }, policy)
-    expect([well.tells[0]?.tell, effectiveStatus(policy, well.state)]).toEqual(['recovered', 'active'])
+    expect([well.notices[0]?.notice, effectiveStatus(policy, well.state)]).toEqual(['recovered', 'active'])
   })
 
   test('[SB17] the state of showing a secret does not matter here', () => {
@@ -230,7 +230,7 @@ describe('over any history', () => {
           const step = stepSubscription(state, input, given)
           const after = effectiveStatus(given, step.state)
           // An unchanged state is the same object, and whatever is published has changed something.
-          if (step.state === state) expect(step.tells).toEqual([])
+          if (step.state === state) expect(step.notices).toEqual([])
           else expect(step.state).not.toEqual(state)
           if (after !== 'failing' && after !== 'disabled') {
             expect([step.state.failingSince, step.state.warnings]).toEqual([null, 0])
@@ -247,12 +247,12 @@ describe('over any history', () => {
             )
           }
           if (before === 'disabled' && after !== 'disabled') expect(what).toBe('enable')
-          for (const tell of step.tells) {
-            if (tell.tell !== 'failing') continue
+          for (const notice of step.notices) {
+            if (notice.notice !== 'failing') continue
             if (before !== 'failing') warned = []
-            expect(warned).not.toContain(tell.warning)
-            expect(tell.warning).toBeGreaterThanOrEqual(Math.max(0, ...warned))
-            warned.push(tell.warning)
+            expect(warned).not.toContain(notice.warning)
+            expect(notice.warning).toBeGreaterThanOrEqual(Math.max(0, ...warned))
+            warned.push(notice.warning)
           }
           state = step.state
         }

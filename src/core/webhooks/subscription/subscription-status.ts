@@ -36,9 +36,9 @@ export type SubscriptionInput =
     }
 
 /** Published as canonical events. */
-export type SubscriptionTell =
+export type SubscriptionNotice =
   | {
-      readonly tell: 'failing'
+      readonly notice: 'failing'
       readonly failingSince: Instant
       /** null: it never disables itself. */
       readonly disableAt: Instant | null
@@ -46,20 +46,20 @@ export type SubscriptionTell =
       readonly warning: number
       readonly error: string
     }
-  | { readonly tell: 'recovered'; readonly failingSince: Instant }
+  | { readonly notice: 'recovered'; readonly failingSince: Instant }
   | {
-      readonly tell: 'disabled'
+      readonly notice: 'disabled'
       readonly because: DisabledBecause
       readonly reason: string | null
       readonly by: string | null
     }
   /** From disabled, by an operator: a test event goes first. */
-  | { readonly tell: 'enabled'; readonly by: string; readonly reason: string | null }
+  | { readonly notice: 'enabled'; readonly by: string; readonly reason: string | null }
 
 export interface SubscriptionStep {
   /** The same object where nothing changed: then there is nothing to write. */
   readonly state: SubscriptionState
-  readonly tells: readonly SubscriptionTell[]
+  readonly notices: readonly SubscriptionNotice[]
 }
 
 /** Consecutive failed attempts after which an endpoint counts as failing. */
@@ -92,7 +92,7 @@ export function stepSubscription(
       if (status !== 'failing') return same(state)
       return {
         state: active(state, input.at, policy),
-        tells: [{ tell: 'recovered', failingSince: state.failingSince ?? input.at }],
+        notices: [{ notice: 'recovered', failingSince: state.failingSince ?? input.at }],
       }
     case 'gone':
       return disable(state, status, input.at, { because: 'gone', reason: input.error, by: null })
@@ -100,11 +100,11 @@ export function stepSubscription(
       if (status !== 'active' && status !== 'failing') return same(state)
       return {
         state: { ...settled(state), status: 'paused', ...saidBy(input) },
-        tells: [],
+        notices: [],
       }
     case 'resume':
       return status === 'paused'
-        ? { state: { ...active(state, input.at, policy), ...saidBy(input) }, tells: [] }
+        ? { state: { ...active(state, input.at, policy), ...saidBy(input) }, notices: [] }
         : same(state)
     case 'disable':
       return disable(state, status, input.at, { because: 'person', reason: input.reason, by: input.by })
@@ -112,7 +112,7 @@ export function stepSubscription(
       if (status !== 'disabled') return same(state)
       return {
         state: { ...active(state, input.at, policy), ...saidBy(input) },
-        tells: [{ tell: 'enabled', by: input.by, reason: input.reason }],
+        notices: [{ notice: 'enabled', by: input.by, reason: input.reason }],
       }
     default:
       return unreachable(input)
@@ -136,7 +136,7 @@ function begin(state: SubscriptionState, input: Failed, policy: SubscriptionPoli
       failingSince,
       warnings,
     },
-    tells: [failing(failingSince, warnings, input.error, policy)],
+    notices: [failing(failingSince, warnings, input.error, policy)],
   }
 }
 
@@ -157,7 +157,7 @@ function goOn(
   if (warnings <= state.warnings) return same(state)
   return {
     state: { ...state, warnings, reason: input.error },
-    tells: [failing(failingSince, warnings, input.error, policy)],
+    notices: [failing(failingSince, warnings, input.error, policy)],
   }
 }
 
@@ -166,9 +166,9 @@ function failing(
   warning: number,
   error: string,
   { disableAfterMs }: SubscriptionPolicy,
-): SubscriptionTell {
+): SubscriptionNotice {
   const disableAt = disableAfterMs === null ? null : failingSince + disableAfterMs
-  return { tell: 'failing', failingSince, disableAt, warning, error }
+  return { notice: 'failing', failingSince, disableAt, warning, error }
 }
 
 function warningsAt(failingSince: Instant, at: Instant, { disableAfterMs }: SubscriptionPolicy): number {
@@ -184,7 +184,10 @@ function disable(
 ): SubscriptionStep {
   if (status === 'disabled') return same(state)
   // The start of the failing period stays visible.
-  return { state: { ...state, status: 'disabled', since, ...said }, tells: [{ tell: 'disabled', ...said }] }
+  return {
+    state: { ...state, status: 'disabled', since, ...said },
+    notices: [{ notice: 'disabled', ...said }],
+  }
 }
 
 /** Nothing is left of earlier failures. */
@@ -207,5 +210,5 @@ function saidBy(input: { readonly by: string; readonly reason: string | null; re
 }
 
 function same(state: SubscriptionState): SubscriptionStep {
-  return { state, tells: [] }
+  return { state, notices: [] }
 }

@@ -1,3 +1,4 @@
+export { type InstanceGroup, sumGroups } from './count-instances.ts'
 export type {
   Attention,
   Data,
@@ -18,5 +19,4 @@ export type {
   Stay,
 } from './instance.ts'
 export { ATTENTIONS, HISTORY_TYPES, INSTANCE_STATES } from './instance.ts'
-export { type InstanceGroup, sumGroups } from './instance-groups.ts'
 export { hasToken, markingText, normalMarking, parseMarking } from './marking.ts'

@@ -98,7 +98,7 @@ export function checkSchema({ workflow }: Pick<Draft, 'workflow'>, data: Data): 
   if (fault !== null) throw new ExpressionError('type', `the data does not fit its schema: ${fault}`, 'data')
 }
 
-/** For the entry of the history. Learned keys are recorded separately, by `tellLearned`. */
+/** For the entry of the history. Learned keys are recorded separately, by `learnedEffects`. */
 export function applyAssigned(
   draft: Draft,
   assigned: Assigned | null,
@@ -111,7 +111,7 @@ export function applyAssigned(
 }
 
 /** After the entry that caused it. */
-export function tellLearned(draft: Draft, assigned: Assigned | null): void {
+export function learnedEffects(draft: Draft, assigned: Assigned | null): void {
   for (const { name, before, after } of assigned?.learned ?? []) {
     if (before !== undefined) draft.effects.push({ type: 'uncorrelate', keys: [{ name, value: before }] })
     if (after !== undefined) draft.effects.push({ type: 'correlate', name, value: after })

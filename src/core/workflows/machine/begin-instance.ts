@@ -2,7 +2,7 @@
 
 import { placeText } from '../../foundation/json/index.ts'
 import type { Data, DataChange, Instance } from '../instance/index.ts'
-import { checkSchema, computeChanges, shown, tellLearned } from './assign.ts'
+import { checkSchema, computeChanges, learnedEffects, shown } from './assign.ts'
 import { announce, type Draft, openDraft } from './instance-draft.ts'
 import { refuse } from './machine-refusal.ts'
 import type { InstanceInput, StepEnv, Workflow } from './machine-types.ts'
@@ -62,7 +62,7 @@ export function createInstance(workflow: Workflow, input: Input<'create'>, env: 
     ...(input.actor === undefined ? {} : { actor: input.actor }),
   })
   announce(draft, 'created')
-  tellLearned(draft, assigned)
+  learnedEffects(draft, assigned)
   if (document.lock !== undefined) waitFor(draft, 'lock')
   else if (document.maxConcurrent !== undefined) waitFor(draft, 'slot')
   if (draft.now.admission.waitsFor === null) putTokens(draft, [start])

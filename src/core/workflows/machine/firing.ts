@@ -4,7 +4,7 @@ import { ExpressionError } from '../../expression/index.ts'
 import type { WorkId } from '../../foundation/ids/index.ts'
 import type { JsonValue } from '../../foundation/json/index.ts'
 import type { DoneStep, Firing } from '../instance/index.ts'
-import { applyAssigned, computeAssigned, tellLearned } from './assign.ts'
+import { applyAssigned, computeAssigned, learnedEffects } from './assign.ts'
 import { announce, type Draft, entryOf, keepsValues, removeFiring, replaceFiring } from './instance-draft.ts'
 import { refuse } from './machine-refusal.ts'
 import type { Transition } from './machine-types.ts'
@@ -48,7 +48,7 @@ export function fireTransition(draft: Draft, transition: Transition, inputs: Inp
     ...applyAssigned(draft, assigned),
     ...shownBy(draft, by),
   })
-  tellLearned(draft, assigned)
+  learnedEffects(draft, assigned)
   if (number !== null) keepDone(draft, { number, type: 'fire', name, key: null, result: null })
   announce(draft, `fired.${name}`, { transition: name })
   putTokens(draft, targets)
@@ -152,7 +152,7 @@ export function endFiring(draft: Draft, firing: Firing, { result, key, work, oth
     put: targets,
     ...applyAssigned(draft, assigned),
   })
-  tellLearned(draft, assigned)
+  learnedEffects(draft, assigned)
   keepDone(draft, { number, type, name, key, result: kept, ...(others === undefined ? {} : { others }) })
   announce(draft, `fired.${name}`, { transition: name })
   putTokens(draft, targets)

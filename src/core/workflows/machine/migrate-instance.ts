@@ -7,7 +7,7 @@ import type { MigrationDocument } from '../../definitions/documents/index.ts'
 import { must } from '../../effects/action/index.ts'
 import { compileExpression, ExpressionError, type Scope } from '../../expression/index.ts'
 import type { DataChange, Firing, Instance } from '../instance/index.ts'
-import { type Assigned, type Change, checkSchema, computeChanges, shown, tellLearned } from './assign.ts'
+import { type Assigned, type Change, checkSchema, computeChanges, learnedEffects, shown } from './assign.ts'
 import type { Draft } from './instance-draft.ts'
 import { refuse } from './machine-refusal.ts'
 import type { InstanceInput, MigrationPlan, Workflow } from './machine-types.ts'
@@ -184,7 +184,7 @@ export function migrateInstance(
     actor,
     comment: reason,
   })
-  tellLearned(draft, assigned)
+  learnedEffects(draft, assigned)
   moveStays(draft, placeOf)
 }
 

@@ -4,7 +4,7 @@
 import { ExpressionError } from '../../expression/index.ts'
 import type { Marking } from '../instance/index.ts'
 import { canMove } from './advance-instance.ts'
-import { applyAssigned, computeAssigned, tellLearned } from './assign.ts'
+import { applyAssigned, computeAssigned, learnedEffects } from './assign.ts'
 import { rulesOf } from './explain-transition.ts'
 import { type By, fireTransition, interrupt } from './firing.ts'
 import type { Draft } from './instance-draft.ts'
@@ -15,7 +15,10 @@ import { findHeld, freeIn, putTokens, staysOf, takeTokens } from './token-moves.
 
 type Input<Type extends InstanceInput['type']> = Extract<InstanceInput, { readonly type: Type }>
 
-export function fireByHand(draft: Draft, { transition: name, actor, input, comment }: Input<'fire'>): void {
+export function fireByOperator(
+  draft: Draft,
+  { transition: name, actor, input, comment }: Input<'fire'>,
+): void {
   const { workflow, now } = draft
   const transition = workflow.transitions.get(name)
   if (transition === undefined) refuse('unknown_transition', `the workflow has no transition ${name}`)
@@ -36,7 +39,7 @@ export function fireByHand(draft: Draft, { transition: name, actor, input, comme
 
 const MOVED_MAX = 100
 
-export function moveByHand(draft: Draft, { from, to, actor, reason }: Input<'move'>): void {
+export function moveByOperator(draft: Draft, { from, to, actor, reason }: Input<'move'>): void {
   const { now, workflow } = draft
   if (!canMove(draft)) {
     const why = now.rollBack === null ? 'waits for its lock or its place' : 'is rolling back'
@@ -72,12 +75,12 @@ function placesOf({ workflow }: Draft, marking: Marking): readonly string[] {
   return places
 }
 
-export function editByHand(draft: Draft, { changes, actor, reason }: Input<'edit'>): void {
+export function editByOperator(draft: Draft, { changes, actor, reason }: Input<'edit'>): void {
   try {
     const assigned = computeAssigned(draft, changes)
     if (assigned === null) refuse('invalid_input', 'say what changes')
     draft.history.push({ type: 'edited', ...applyAssigned(draft, assigned), actor, comment: reason })
-    tellLearned(draft, assigned)
+    learnedEffects(draft, assigned)
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error
     refuse('invalid_input', error.message)
@@ -85,7 +88,7 @@ export function editByHand(draft: Draft, { changes, actor, reason }: Input<'edit
 }
 
 /** Nothing is undone. What is still under way is cancelled, and recorded if it ends anyway. */
-export function cancelByHand(draft: Draft, { actor, reason }: Input<'cancel'>): void {
+export function cancelByOperator(draft: Draft, { actor, reason }: Input<'cancel'>): void {
   const { now } = draft
   const doubtful = now.firings.find(({ state, inDoubt }) => state === 'parked' || inDoubt === true)
   if (doubtful !== undefined) {

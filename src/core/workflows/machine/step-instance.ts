@@ -8,7 +8,7 @@ import { ExpressionError } from '../../expression/index.ts'
 import { unreachable } from '../../foundation/errors/index.ts'
 import type { Firing, Instance } from '../instance/index.ts'
 import { advance, canMove } from './advance-instance.ts'
-import { applyAssigned, computeAssigned, tellLearned } from './assign.ts'
+import { applyAssigned, computeAssigned, learnedEffects } from './assign.ts'
 import { admitInstance, createInstance } from './begin-instance.ts'
 import { callOffFiring, failFiring, parkFiring, resumeFiring } from './failed-firing.ts'
 import { endFiring, fireTransition, spendStay } from './firing.ts'
@@ -17,7 +17,7 @@ import { finish } from './instance-end.ts'
 import { Refusal, refuse } from './machine-refusal.ts'
 import type { InstanceInput, StepEnv, StepInstance, Stepped, Transition, Workflow } from './machine-types.ts'
 import { migrateInstance } from './migrate-instance.ts'
-import { cancelByHand, editByHand, fireByHand, moveByHand } from './operator-input.ts'
+import { cancelByOperator, editByOperator, fireByOperator, moveByOperator } from './operator-input.ts'
 import { findHeld } from './token-moves.ts'
 
 type Input<Type extends InstanceInput['type']> = Extract<InstanceInput, { readonly type: Type }>
@@ -101,13 +101,13 @@ function apply(draft: Draft, input: Exclude<InstanceInput, { readonly type: 'cre
     case 'lockExpired':
       return expireLock(draft)
     case 'fire':
-      return fireByHand(draft, input)
+      return fireByOperator(draft, input)
     case 'move':
-      return moveByHand(draft, input)
+      return moveByOperator(draft, input)
     case 'edit':
-      return editByHand(draft, input)
+      return editByOperator(draft, input)
     case 'cancel':
-      return cancelByHand(draft, input)
+      return cancelByOperator(draft, input)
     case 'migrate':
       return migrateInstance(draft, input)
     default:
@@ -123,7 +123,7 @@ function update(draft: Draft, { assignments, fire, trigger }: Input<'update'>): 
   const assigned = computeAssigned(draft, assignments)
   const { eventId } = draft.env
   draft.history.push({ type: 'updated', name: trigger, ...applyAssigned(draft, assigned), eventId })
-  tellLearned(draft, assigned)
+  learnedEffects(draft, assigned)
   if (fire === null) return
   const why = fireIfPossible(draft, fire)
   if (why !== null) draft.history.push({ type: 'noted', name: fire, error: why })

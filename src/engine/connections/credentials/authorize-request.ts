@@ -15,7 +15,7 @@ import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { StoreTime } from '../../commit/index.ts'
 import type { EngineDeps } from '../../config.ts'
 import type { Authorized, ToAuthorize } from '../connection-types.ts'
-import type { CredentialBook } from './credential-state-cache.ts'
+import type { CredentialStateCache } from './credential-state-cache.ts'
 import type { Value, Values } from './credential-values.ts'
 import { type HeldToken, isDerived, type Tokens } from './derived-tokens.ts'
 
@@ -31,12 +31,12 @@ const NEXT_BY_CODE: Readonly<Record<string, string>> = {
 export function makeAuthorize(
   deps: Pick<EngineDeps, 'clock' | 'log'> & {
     readonly time: StoreTime
-    readonly book: CredentialBook
+    readonly stateCache: CredentialStateCache
     readonly values: Values
     readonly tokens: Tokens
   },
 ): (request: ToAuthorize) => Promise<Authorized> {
-  const { clock, log, time, book, values, tokens } = deps
+  const { clock, log, time, stateCache, values, tokens } = deps
   /** For values that are sent unchanged: the same for every request. */
   const made = new WeakMap<
     CredentialDocument,
@@ -49,13 +49,13 @@ export function makeAuthorize(
 
   /** Records which value the vault has in use by now, for operators. */
   const note = (tenant: TenantId, name: string, value: Value) => {
-    const { current, rotation } = book.find(tenant, name)
+    const { current, rotation } = stateCache.find(tenant, name)
     if (current?.version === value.version && current.fingerprint === value.fingerprint) return
     // A rotation records its own end.
     if (rotation !== null || noting.has(`${tenant}/${name}`)) return
     noting.add(`${tenant}/${name}`)
     const { version, fingerprint } = value
-    book
+    stateCache
       .change(tenant, name, (state) =>
         state.rotation !== null || isFormer(state, value)
           ? null
@@ -93,7 +93,7 @@ export function makeAuthorize(
   return async (request) => {
     const { tenant, provider, credential } = request
     if (credential.auth === 'none') return NOTHING
-    const state = book.find(tenant, credential.name)
+    const state = stateCache.find(tenant, credential.name)
     const value = await values.read(tenant, credential, request.secret, state)
     if (!value.ok) return value
     if (request.secret === 'current') note(tenant, credential.name, value)

@@ -19,7 +19,7 @@ import type { Write } from '../../../ports/store.ts'
 import { orConflict, RACES_MAX, retrying } from '../../commit/index.ts'
 import { canonicalEvent, canonicalKey } from '../../events/index.ts'
 import type { CredentialDeps } from './credential-deps.ts'
-import type { CredentialBook } from './credential-state-cache.ts'
+import type { CredentialStateCache } from './credential-state-cache.ts'
 import type { Values } from './credential-values.ts'
 
 export interface ToBegin {
@@ -74,9 +74,9 @@ export function newRotation(
 }
 
 export function makeBegin(
-  deps: CredentialDeps & { readonly book: CredentialBook; readonly values: Values },
+  deps: CredentialDeps & { readonly stateCache: CredentialStateCache; readonly values: Values },
 ): BeginRotation {
-  const { ids, time, unitOfWork, registry, book, values, log } = deps
+  const { ids, time, unitOfWork, registry, stateCache, values, log } = deps
 
   /** The value that the vault has in use and that is not recorded yet: the rotation starts from it. */
   const findCurrent = async (
@@ -94,17 +94,19 @@ export function makeBegin(
     const found = registry.credential(tenant, name)
     if (found === null) return Promise.reject(new AppError('not_found', `there is no credential ${name}`))
     const beginOnce = async (retry: () => Promise<Begun>): Promise<Begun> => {
-      const kept = await book.read(tenant, name)
-      const { rotation } = kept.state
-      const seen = rotation === null ? await findCurrent(tenant, found.document, kept.state) : []
-      const { state: before } = book.plan(tenant, name, kept, seen)?.next ?? kept
+      const stored = await stateCache.read(tenant, name)
+      const { rotation } = stored.state
+      const seen = rotation === null ? await findCurrent(tenant, found.document, stored.state) : []
+      const { state: before } = stateCache.plan(tenant, name, stored, seen)?.next ?? stored
       const { current } = before
       const at = time.now()
       const refused: readonly CredentialEvent[] = asked.isRefused
         ? [{ type: 'refused', at, version: current?.version ?? 0 }]
         : []
       if (rotation !== null) {
-        const state = asked.isRefused ? await book.change(tenant, name, () => refused[0] ?? null) : kept.state
+        const state = asked.isRefused
+          ? await stateCache.change(tenant, name, () => refused[0] ?? null)
+          : stored.state
         return { isNew: false, state, workId: rotation.workId }
       }
       if (asked.isWanted?.(before) === false) return { isNew: false, state: before, workId: null }
@@ -132,7 +134,7 @@ export function makeBegin(
         ...(asked.correlationId === undefined ? {} : { correlationId: asked.correlationId }),
       })
       const begun = { token, reason, note, by, begunAt: at, workId, from }
-      const change = book.plan(tenant, name, kept, [
+      const change = stateCache.plan(tenant, name, stored, [
         ...seen,
         ...refused,
         { type: 'begun', at, rotation: begun },
@@ -149,14 +151,14 @@ export function makeBegin(
         plans: [plan],
       })
       if (result.ok) {
-        change.kept()
+        change.onStored()
         log.info('credential.rotating', { tenant, credential: name, reason, from, by, work: workId })
         deps.wake()
         return { isNew: true, state: change.next.state, workId }
       }
       if (result.guard !== 1) return retry()
       // This very rotation was started, and is over by now.
-      const { state } = await book.read(tenant, name)
+      const { state } = await stateCache.read(tenant, name)
       return { isNew: false, state, workId: state.rotation?.workId ?? null }
     }
     return retrying(RACES_MAX, beginOnce, orConflict(`the credential ${name} changes without end`))

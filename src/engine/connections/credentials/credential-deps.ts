@@ -11,24 +11,27 @@ import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../../commit/ind
 import type { EngineDeps } from '../../config.ts'
 import type { Lease } from '../../leases/index.ts'
 import type { Decisions, Settler } from '../../settlement/index.ts'
-import type { Door } from '../connection-types.ts'
+import type { OutboundClient } from '../connection-types.ts'
 
-interface InForce<Document> {
+interface Deployed<Document> {
   readonly document: Document
   readonly hash: string
 }
 
 /** What is deployed, by name. */
 export interface Named {
-  credential(tenant: TenantId, name: string): InForce<CredentialDocument> | null
-  credentials(tenant: TenantId): readonly InForce<CredentialDocument>[]
-  provider(tenant: TenantId, name: string): InForce<ProviderDocument> | null
-  connections(tenant: TenantId): readonly InForce<ConnectionDocument>[]
+  credential(tenant: TenantId, name: string): Deployed<CredentialDocument> | null
+  credentials(tenant: TenantId): readonly Deployed<CredentialDocument>[]
+  provider(tenant: TenantId, name: string): Deployed<ProviderDocument> | null
+  connections(tenant: TenantId): readonly Deployed<ConnectionDocument>[]
   tenants(): readonly TenantId[]
 }
 
 export interface CredentialDeps
-  extends Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'vault' | 'secrets' | 'seal' | 'log'> {
+  extends Pick<
+    EngineDeps,
+    'store' | 'clock' | 'random' | 'http' | 'vault' | 'secrets' | 'encryption' | 'log'
+  > {
   readonly time: StoreTime
   readonly ids: Ids
   readonly commits: Commits
@@ -38,7 +41,7 @@ export interface CredentialDeps
   readonly lease: Pick<Lease, 'covers' | 'holds'>
   readonly vars: Vars
   readonly plan: PlanEvent
-  door(): Pick<Door, 'send'>
+  outboundClient(): Pick<OutboundClient, 'send'>
   readonly unitOfWork: Pick<UnitOfWork, 'firmly' | 'release'>
   wake(delayMs?: number): void
 }

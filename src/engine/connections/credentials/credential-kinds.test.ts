@@ -73,7 +73,7 @@ test.each(KINDS)('[CD5] [CD6] [CD12] %s', async (_kind, credential, value, shown
   })
   await world.pass(node, 5_000)
   const dump = await world.run(world.store.system('verification').dump())
-  const view = await world.run(node.keeping.people.credential(TENANT, 'crm'))
+  const view = await world.run(node.keeping.operatorApi.credential(TENANT, 'crm'))
   const everywhere = JSON.stringify([dump, node.log.messages, node.log.controls, view])
   const secrets = [PLAIN, TOKEN, Buffer.from(PLAIN).toString('base64').slice(0, 20), PEM.slice(60, 100)]
   for (const secret of secrets) expect(everywhere).not.toContain(secret)
@@ -86,7 +86,7 @@ test('[CD6] an app on its own server is verified there, if no probe can be calle
     time: makeStoreTime({ now: () => 0, monotonic: () => 0 }),
     decisions: DECISIONS,
     vars: {},
-    door: () => ({ send: () => Promise.reject(new Error('there is nothing to call')) }),
+    outboundClient: () => ({ send: () => Promise.reject(new Error('there is nothing to call')) }),
     async authorize(request) {
       asked.push(request)
       return { ok: true, version: 1, headers: {}, query: {}, secrets: [] }

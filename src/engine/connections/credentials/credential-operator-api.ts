@@ -7,25 +7,25 @@ import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { CredentialView, Integrations } from '../connection-types.ts'
 import type { BeginRotation } from './begin-rotation.ts'
 import type { CredentialDeps } from './credential-deps.ts'
-import type { CredentialBook } from './credential-state-cache.ts'
+import type { CredentialStateCache } from './credential-state-cache.ts'
 import { type Values, vaultNameOf } from './credential-values.ts'
 import type { Waiting } from './rotation-sweep.ts'
 
-export interface CredentialPeople extends Pick<Integrations, 'credentials' | 'credential' | 'rotate'> {
+export interface CredentialOperatorApi extends Pick<Integrations, 'credentials' | 'credential' | 'rotate'> {
   /** A pending value was stored in the vault under this name: rotations that it belongs to start, or continue. */
   supplied(tenant: TenantId, secret: string, by: string): Promise<void>
 }
 
-export function makeCredentialPeople(
+export function makeCredentialOperatorApi(
   deps: Pick<CredentialDeps, 'registry' | 'time' | 'ids'> & {
-    readonly book: CredentialBook
+    readonly stateCache: CredentialStateCache
     readonly values: Values
     readonly begin: BeginRotation
     readonly waiting: Pick<Waiting, 'look'>
     managedBy(tenant: TenantId, credential: string): ManagedBy
   },
-): CredentialPeople {
-  const { registry, time, ids, book, values, begin, waiting } = deps
+): CredentialOperatorApi {
+  const { registry, time, ids, stateCache, values, begin, waiting } = deps
 
   const find = (tenant: TenantId, name: string): CredentialDocument => {
     const found = registry.credential(tenant, name)
@@ -36,12 +36,12 @@ export function makeCredentialPeople(
   /** As the vault has it by now. */
   const lookUp = async (tenant: TenantId, document: CredentialDocument) => {
     const { name } = document
-    const { state } = await book.read(tenant, name)
+    const { state } = await stateCache.read(tenant, name)
     const value = await values.read(tenant, document, 'current', state)
     const isAway = !value.ok && value.code !== 'credential_missing_value'
     if (state.rotation !== null || isAway || document.auth === 'none') return state
     const current = value.ok ? { version: value.version, fingerprint: value.fingerprint } : null
-    return book.change(tenant, name, (now) =>
+    return stateCache.change(tenant, name, (now) =>
       now.rotation === null ? { type: 'found', at: time.now(), current, by: 'vault' } : null,
     )
   }

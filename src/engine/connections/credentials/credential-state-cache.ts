@@ -15,7 +15,7 @@ import type { Guard, StoredRecord, TenantReads, Write } from '../../../ports/sto
 import { type Commits, orConflict, RACES_MAX, retrying } from '../../commit/index.ts'
 import type { EngineDeps } from '../../config.ts'
 
-export interface Kept {
+export interface StoredCredential {
   readonly state: CredentialState
   /** Of its record; 0: there is none. */
   readonly version: number
@@ -23,20 +23,25 @@ export interface Kept {
 
 /** A change that is part of another commit. */
 export interface Change {
-  readonly next: Kept
+  readonly next: StoredCredential
   readonly guard: Guard
   readonly write: Write
   /** Called once it is durable. */
-  kept(): void
+  onStored(): void
 }
 
-export interface CredentialBook {
+export interface CredentialStateCache {
   /** As this node knows it. */
   find(tenant: TenantId, name: string): CredentialState
   /** Unchanged. */
-  read(tenant: TenantId, name: string): Promise<Kept>
+  read(tenant: TenantId, name: string): Promise<StoredCredential>
   /** Applies events one after the other; null: none of them changes anything. */
-  plan(tenant: TenantId, name: string, kept: Kept, events: readonly CredentialEvent[]): Change | null
+  plan(
+    tenant: TenantId,
+    name: string,
+    stored: StoredCredential,
+    events: readonly CredentialEvent[],
+  ): Change | null
   /**
    * `decide` returns null if there is nothing to change, and is called again if another node was first. Returns the resulting
    * state.
@@ -51,46 +56,46 @@ export interface CredentialBook {
 }
 
 const PAGE = 200
-const NOTHING: Kept = { state: NEW_CREDENTIAL, version: 0 }
+const NOTHING: StoredCredential = { state: NEW_CREDENTIAL, version: 0 }
 
 /** Names of credentials have no slash; keys with this prefix are something else under the same kind. */
 export const AUTHORIZATION_PREFIX = 'authorize/'
 
-export function makeCredentialBook(
+export function makeCredentialStateCache(
   deps: Pick<EngineDeps, 'store'> & {
     readonly commits: Pick<Commits, 'firmly' | 'stubbornly'>
     /** Waiting calls may be made: a rotation is over. */
     opened(tenant: TenantId): void
   },
-): CredentialBook {
+): CredentialStateCache {
   const { store, commits } = deps
-  const all = new Map<string, Kept>()
-  const turns = new Map<string, Promise<unknown>>()
+  const all = new Map<string, StoredCredential>()
+  const pending = new Map<string, Promise<unknown>>()
   const placeOf = (tenant: TenantId, name: string) => `${tenant}/${name}`
 
-  const put = (tenant: TenantId, name: string, kept: Kept) => {
+  const put = (tenant: TenantId, name: string, stored: StoredCredential) => {
     const before = all.get(placeOf(tenant, name)) ?? NOTHING
     // A read that began before a change of ours may end after it.
-    if (kept.version < before.version && kept.version !== 0) return
-    all.set(placeOf(tenant, name), kept)
-    if (isClosed(before.state) && !isClosed(kept.state)) deps.opened(tenant)
+    if (stored.version < before.version && stored.version !== 0) return
+    all.set(placeOf(tenant, name), stored)
+    if (isClosed(before.state) && !isClosed(stored.state)) deps.opened(tenant)
   }
 
-  const read: CredentialBook['read'] = async (tenant, name) => {
+  const read: CredentialStateCache['read'] = async (tenant, name) => {
     const found = await commits.stubbornly(() => store.forTenant(tenant).record('credential', name))
-    const kept = found === null ? NOTHING : parse(found)
-    put(tenant, name, kept)
-    return kept
+    const stored = found === null ? NOTHING : parse(found)
+    put(tenant, name, stored)
+    return stored
   }
 
-  const plan: CredentialBook['plan'] = (tenant, name, kept, events) => {
-    let state = kept.state
+  const plan: CredentialStateCache['plan'] = (tenant, name, stored, events) => {
+    let state = stored.state
     for (const event of events) state = stepCredential(state, event) ?? state
-    if (state === kept.state) return null
-    const next = { state, version: kept.version + 1 }
+    if (state === stored.state) return null
+    const next = { state, version: stored.version + 1 }
     return {
       next,
-      guard: { g: 'version', of: 'credential', key: name, version: kept.version },
+      guard: { g: 'version', of: 'credential', key: name, version: stored.version },
       write: {
         w: 'record.put',
         kind: 'credential',
@@ -98,31 +103,31 @@ export function makeCredentialBook(
         version: next.version,
         body: JSON.stringify(state),
       },
-      kept: () => put(tenant, name, next),
+      onStored: () => put(tenant, name, next),
     }
   }
 
-  const changeOnce: CredentialBook['change'] = (tenant, name, decide) => {
-    let known: Kept | undefined
-    const changeOf = (kept: Kept): Change | null => {
-      const event = decide(kept.state)
-      return event === null ? null : plan(tenant, name, kept, [event])
+  const changeOnce: CredentialStateCache['change'] = (tenant, name, decide) => {
+    let known: StoredCredential | undefined
+    const changeOf = (stored: StoredCredential): Change | null => {
+      const event = decide(stored.state)
+      return event === null ? null : plan(tenant, name, stored, [event])
     }
     const changeAgain = async (
       retry: () => Promise<CredentialState>,
       race: number,
     ): Promise<CredentialState> => {
-      let kept = known ?? all.get(placeOf(tenant, name)) ?? (await read(tenant, name))
-      let change = changeOf(kept)
+      let stored = known ?? all.get(placeOf(tenant, name)) ?? (await read(tenant, name))
+      let change = changeOf(stored)
       if (change === null && race === 0) {
         // What this node knows may be outdated: nothing is skipped because of it.
-        kept = await read(tenant, name)
-        change = changeOf(kept)
+        stored = await read(tenant, name)
+        change = changeOf(stored)
       }
-      if (change === null) return kept.state
+      if (change === null) return stored.state
       const result = await commits.firmly(tenant, [change.guard], [change.write])
       if (result.ok) {
-        change.kept()
+        change.onStored()
         return change.next.state
       }
       known = await read(tenant, name)
@@ -141,12 +146,12 @@ export function makeCredentialBook(
     change(tenant, name, decide) {
       const place = placeOf(tenant, name)
       // Serialized: of many that wait for one thing, each would be refused by the one before.
-      const before = turns.get(place) ?? Promise.resolve()
+      const before = pending.get(place) ?? Promise.resolve()
       const mine = before.then(() => changeOnce(tenant, name, decide))
-      const turn = mine.catch(() => {})
-      turns.set(place, turn)
-      void turn.then(() => {
-        if (turns.get(place) === turn) turns.delete(place)
+      const settled = mine.catch(() => {})
+      pending.set(place, settled)
+      void settled.then(() => {
+        if (pending.get(place) === settled) pending.delete(place)
       })
       return mine
     },
@@ -174,6 +179,6 @@ export function isClosed({ rotation, current, refused }: CredentialState): boole
   return rotation !== null && refused != null && refused.version === (current?.version ?? 0)
 }
 
-function parse({ body, version }: Pick<StoredRecord, 'body' | 'version'>): Kept {
+function parse({ body, version }: Pick<StoredRecord, 'body' | 'version'>): StoredCredential {
   return { state: JSON.parse(body) as CredentialState, version }
 }

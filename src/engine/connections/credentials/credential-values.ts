@@ -30,7 +30,7 @@ export function vaultNameOf({ secret }: Pick<CredentialDocument, 'secret'>): str
 }
 
 export function makeValues({ vault, secrets }: Pick<EngineDeps, 'vault' | 'secrets'>): Values {
-  const readKept: Values['read'] = async (tenant, document, which, state) => {
+  const readStoredToken: Values['read'] = async (tenant, document, which, state) => {
     const name = vaultNameOf(document)
     if (name === null)
       return which === 'pending' ? missing(document, which) : readElsewhere(tenant, document, state)
@@ -58,7 +58,7 @@ export function makeValues({ vault, secrets }: Pick<EngineDeps, 'vault' | 'secre
   return {
     async read(tenant, document, which, state) {
       try {
-        return await readKept(tenant, document, which, state)
+        return await readStoredToken(tenant, document, which, state)
       } catch (error) {
         return unreadable(error)
       }

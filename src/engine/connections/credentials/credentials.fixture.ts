@@ -26,7 +26,7 @@ import { makeFailures } from '../../settlement/index.ts'
 import { makePlanEnd } from '../../settlement/job-end.ts'
 import { noParticipants } from '../../settlement/participants.ts'
 import { makeSettler } from '../../settlement/settle.ts'
-import type { DoorAnswer, DoorRequest } from '../connection-types.ts'
+import type { OutboundRequest, OutboundResponse } from '../connection-types.ts'
 import { type CredentialKeeping, makeCredentials } from './credentials.ts'
 
 export const TENANT = DEFAULT_TENANT
@@ -143,7 +143,7 @@ export interface KeepingNode {
   readonly keeping: CredentialKeeping
   readonly log: ReturnType<typeof makeMemoryLog>
   /** A call of the connection, as the outbound client makes it. */
-  call(path?: string): Promise<DoorAnswer>
+  call(path?: string): Promise<OutboundResponse>
   /** Claims and runs what is due. */
   work(): Promise<number>
   /** From its n-th commit from now on, nothing of it takes effect. `isBefore`: nor does that commit. */
@@ -243,7 +243,7 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
           header,
           writes: [{ w: 'event.append', event, dedupForMs }],
           adds: 0,
-          births: [],
+          leasedOnInsert: [],
           owner: null,
           letter: null,
           disabled: [],
@@ -251,7 +251,7 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
       }
       const failures = makeFailures({ store, commits: doing, ids, now: time.now, plan })
       const lanes = { ids, plan, vars: {}, decisions: DECISIONS }
-      const unitOfWork = makeUnitOfWork({ log, commits: doing, births: { settle: () => {} } })
+      const unitOfWork = makeUnitOfWork({ log, commits: doing, leasedOnInsert: { settle: () => {} } })
       const settler = makeSettler({
         planEnd: makePlanEnd({ store, commits: doing, ids, failures, lanes }),
         participantsOf: noParticipants,
@@ -268,7 +268,7 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
         },
         vet: async () => ({ ok: true }) as const,
       }
-      const send = async (request: DoorRequest): Promise<DoorAnswer> => {
+      const send = async (request: OutboundRequest): Promise<OutboundResponse> => {
         const url = `https://crm.example${request.target}`
         const allowed = await keeping.credentials.authorize({
           tenant: request.tenant,
@@ -320,7 +320,10 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
             set: (...args) => unlessDead(() => vault.set(...args)),
             promote: (...args) => unlessDead(() => vault.promote(...args)),
           },
-          seal: { seal: (_place, text) => `sealed:${Buffer.from(text).toString('hex')}`, open: openSealed },
+          encryption: {
+            encrypt: (_place, text) => `sealed:${Buffer.from(text).toString('hex')}`,
+            open: openEncrypted,
+          },
           log,
           time: storeTime,
           ids,
@@ -337,7 +340,7 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
           lease: { covers: async () => isAlive, holds: () => isAlive },
           vars: {},
           plan,
-          door: () => ({ send }),
+          outboundClient: () => ({ send }),
           unitOfWork,
           wake: () => {},
           managedBy: () => 'folder',
@@ -401,6 +404,6 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
   return world
 }
 
-function openSealed(_place: unknown, sealed: string) {
-  return { text: Buffer.from(sealed.slice('sealed:'.length), 'hex').toString(), paths: [] }
+function openEncrypted(_place: unknown, encrypted: string) {
+  return { text: Buffer.from(encrypted.slice('sealed:'.length), 'hex').toString(), paths: [] }
 }

@@ -8,8 +8,8 @@ import type { Authorized, Credentials, ToAuthorize } from '../connection-types.t
 import { makeAuthorize } from './authorize-request.ts'
 import { makeBegin } from './begin-rotation.ts'
 import type { CredentialDeps } from './credential-deps.ts'
-import { type CredentialPeople, makeCredentialPeople } from './credential-operator-api.ts'
-import { makeCredentialBook } from './credential-state-cache.ts'
+import { type CredentialOperatorApi, makeCredentialOperatorApi } from './credential-operator-api.ts'
+import { makeCredentialStateCache } from './credential-state-cache.ts'
 import { makeValues } from './credential-values.ts'
 import { makeTokens } from './derived-tokens.ts'
 import { type Consent, makeConsent } from './oauth-consent.ts'
@@ -22,7 +22,7 @@ import { makeVerify } from './verify-secret.ts'
 export interface CredentialKeeping {
   readonly credentials: Credentials
   readonly rotations: Rotations
-  readonly people: CredentialPeople & Omit<Consent, 'tidy'>
+  readonly operatorApi: CredentialOperatorApi & Omit<Consent, 'tidy'>
   /** Reads the stored state of a tenant's credentials. */
   learn(tenant: TenantId): Promise<void>
   /** Checks what is due, and follows the other nodes. */
@@ -36,29 +36,29 @@ export function makeCredentials(
   deps: CredentialDeps & { managedBy(tenant: TenantId, credential: string): ManagedBy },
   config: Pick<EngineConfig, 'node' | 'sendWithinMs' | 'responseBytesMax' | 'roles'>,
 ): CredentialKeeping {
-  const book = makeCredentialBook({ ...deps, opened: () => deps.wake() })
+  const stateCache = makeCredentialStateCache({ ...deps, opened: () => deps.wake() })
   const values = makeValues(deps)
-  const tokens = makeTokens({ ...deps, book, newLock: () => `${config.node}/${deps.ids.uuid()}` })
-  const authorize = makeAuthorize({ ...deps, book, values, tokens })
-  const begin = makeBegin({ ...deps, book, values })
+  const tokens = makeTokens({ ...deps, stateCache, newLock: () => `${config.node}/${deps.ids.uuid()}` })
+  const authorize = makeAuthorize({ ...deps, stateCache, values, tokens })
+  const begin = makeBegin({ ...deps, stateCache, values })
   const verify = makeVerify({ ...deps, authorize })
   const rotations = makeRotations({
     ...deps,
-    book,
+    stateCache,
     values,
     verify,
-    vendor: makeAtVendor({ ...deps, book }, config),
+    vendor: makeAtVendor({ ...deps, stateCache }, config),
   })
-  const consent = makeConsent({ ...deps, book, values, tokens, allowed: () => deps.wake() })
+  const consent = makeConsent({ ...deps, stateCache, values, tokens, allowed: () => deps.wake() })
   const waiting = makeWaiting({
     ...deps,
-    book,
+    stateCache,
     values,
     begin,
     tidy: consent.tidy,
     isKeeper: config.roles.has('schedule'),
   })
-  const refusals = makeRefusals({ ...deps, book, values, begin, verify })
+  const refusals = makeRefusals({ ...deps, stateCache, values, begin, verify })
 
   /** If the token address refuses a client's secret, it is rotated like one that a call is refused for; the caller retries. */
   const authorizeOrRotate = async (request: ToAuthorize, isAgain = false): Promise<Authorized> => {
@@ -71,7 +71,7 @@ export function makeCredentials(
     )
       return allowed
     const { tenant, credential } = request
-    const { state } = await book.read(tenant, credential.name)
+    const { state } = await stateCache.read(tenant, credential.name)
     const value = await values.read(tenant, credential, 'current', state)
     // A rotation was quicker: the refused value is no longer in use.
     if (!isAgain && value.ok && value.version !== allowed.version) return authorizeOrRotate(request, true)
@@ -85,12 +85,12 @@ export function makeCredentials(
   return {
     credentials: { authorize: (request) => authorizeOrRotate(request), ...refusals },
     rotations,
-    people: {
-      ...makeCredentialPeople({ ...deps, book, values, begin, waiting }),
+    operatorApi: {
+      ...makeCredentialOperatorApi({ ...deps, stateCache, values, begin, waiting }),
       authorizeUrl: consent.authorizeUrl,
       authorized: consent.authorized,
     },
-    learn: book.learn,
+    learn: stateCache.learn,
     start: waiting.start,
     stop: waiting.stop,
   }

@@ -173,7 +173,7 @@ test('[CD29] a client secret that a rotation has replaced is read again, and no 
       ? answered(401, { error: 'invalid_client' })
       : script({ ...request, body: (request.body ?? '').replace('next-secret', SECRET) })
   await world.run(world.vault.set(TENANT, 'crm-key', 'next-secret', { isPending: true, by: 'ada' }))
-  await world.run(one.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+  await world.run(one.keeping.operatorApi.supplied(TENANT, 'crm-key', 'ada'))
   await world.pass(one, 5_000)
   expect((await world.state()).current?.version).toBe(2)
   const { current } = world.vault
@@ -196,7 +196,7 @@ describe('missing values', () => {
       error: expect.stringMatching(/^credential_missing_value: .*millrace secrets set crm-key/),
     })
     const other = await world.run(
-      node.keeping.people.credential('acme' as TenantId, 'crm').then(
+      node.keeping.operatorApi.credential('acme' as TenantId, 'crm').then(
         () => null,
         (error: unknown) => error,
       ),
@@ -253,7 +253,7 @@ describe('consent', () => {
     const node = await world.node()
     const asked = { by: 'ada', reason: null }
     const { url } = await world.run(
-      node.keeping.people.authorizeUrl(TENANT, 'crm', 'https://m.example/callback', asked),
+      node.keeping.operatorApi.authorizeUrl(TENANT, 'crm', 'https://m.example/callback', asked),
     )
     return { world, node, state: new URL(url).searchParams.get('state') ?? '', lose: () => (refresh = 99) }
   }
@@ -269,31 +269,33 @@ describe('consent', () => {
     const back = { state, code: 'code-1', error: null }
     const both = await world.run(
       Promise.all([
-        refusal(node.keeping.people.authorized(back)),
-        refusal(node.keeping.people.authorized(back)),
+        refusal(node.keeping.operatorApi.authorized(back)),
+        refusal(node.keeping.operatorApi.authorized(back)),
       ]),
     )
     expect(both.toSorted()).toEqual(['oauth_state_invalid', 'taken'])
-    expect(await world.run(refusal(node.keeping.people.authorized(back)))).toBe('oauth_state_invalid')
+    expect(await world.run(refusal(node.keeping.operatorApi.authorized(back)))).toBe('oauth_state_invalid')
     expect(statusOf(await world.run(node.call()))).toBe(200)
     for (const wrong of ['', 'x', 'x.eA', `${state}x`])
-      expect(await world.run(refusal(node.keeping.people.authorized({ ...back, state: wrong })))).toBe(
+      expect(await world.run(refusal(node.keeping.operatorApi.authorized({ ...back, state: wrong })))).toBe(
         'oauth_state_invalid',
       )
     const late = await startConsent()
     await late.world.pass(late.node, 600_000)
     expect(
-      await late.world.run(refusal(late.node.keeping.people.authorized({ ...back, state: late.state }))),
+      await late.world.run(refusal(late.node.keeping.operatorApi.authorized({ ...back, state: late.state }))),
     ).toBe('oauth_state_invalid')
   })
 
   test('[CD15] an error instead of a code, and an invalid code', async () => {
     const said = await startConsent()
     const no = { state: said.state, code: null, error: 'access_denied' }
-    expect(await said.world.run(refusal(said.node.keeping.people.authorized(no)))).toBe('oauth_refused')
+    expect(await said.world.run(refusal(said.node.keeping.operatorApi.authorized(no)))).toBe('oauth_refused')
     const wrong = await startConsent()
     const code = { state: wrong.state, code: 'other', error: null }
-    expect(await wrong.world.run(refusal(wrong.node.keeping.people.authorized(code)))).toBe('oauth_refused')
+    expect(await wrong.world.run(refusal(wrong.node.keeping.operatorApi.authorized(code)))).toBe(
+      'oauth_refused',
+    )
     expect((await wrong.world.run(wrong.node.call())).problem?.error).toMatch(
       /^credential_missing_value: .*millrace credentials authorize crm/,
     )
@@ -301,7 +303,7 @@ describe('consent', () => {
 
   test('[CD8] refresh tokens that change are stored, and an expired one asks for consent again', async () => {
     const { world, node, state, lose } = await startConsent()
-    await world.run(node.keeping.people.authorized({ state, code: 'code-1', error: null }))
+    await world.run(node.keeping.operatorApi.authorized({ state, code: 'code-1', error: null }))
     for (let hour = 0; hour < 3; hour += 1) {
       await world.pass(node, 601_000)
       expect(statusOf(await world.run(node.call()))).toBe(200)
@@ -319,9 +321,9 @@ describe('consent', () => {
 
   test('[CD1] another client secret is verified by a refresh, however valid the token is', async () => {
     const { world, node, state } = await startConsent()
-    await world.run(node.keeping.people.authorized({ state, code: 'code-1', error: null }))
+    await world.run(node.keeping.operatorApi.authorized({ state, code: 'code-1', error: null }))
     await world.run(world.vault.set(TENANT, 'crm-key', 'the-next-secret', { isPending: true, by: 'ada' }))
-    await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+    await world.run(node.keeping.operatorApi.supplied(TENANT, 'crm-key', 'ada'))
     await world.pass(node, 5_000)
     const refreshes = world.sent.filter(({ body }) => (body ?? '').includes('grant_type=refresh_token'))
     expect(refreshes.map(({ body }) => new URLSearchParams(body ?? '').get('client_secret'))).toEqual([
@@ -332,7 +334,7 @@ describe('consent', () => {
   })
 
   const allowIn = async ({ world, node, state }: Awaited<ReturnType<typeof startConsent>>) => {
-    await world.run(node.keeping.people.authorized({ state, code: 'code-1', error: null }))
+    await world.run(node.keeping.operatorApi.authorized({ state, code: 'code-1', error: null }))
     await world.pass(node, 601_000)
   }
   const refreshesOf = ({ world }: Awaited<ReturnType<typeof startConsent>>) =>
@@ -402,7 +404,7 @@ describe('consent', () => {
 
   test('[CD12] nothing of it is in the store or the log', async () => {
     const { world, node, state } = await startConsent()
-    await world.run(node.keeping.people.authorized({ state, code: 'code-1', error: null }))
+    await world.run(node.keeping.operatorApi.authorized({ state, code: 'code-1', error: null }))
     await world.run(node.call())
     const dump = await world.run(world.store.system('verification').dump())
     const everywhere = JSON.stringify([dump, node.log.messages])

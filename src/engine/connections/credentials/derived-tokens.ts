@@ -21,12 +21,12 @@ import { makeRedact, OWN_SECRETS } from '../../../core/secrets/index.ts'
 import type { StoreTime } from '../../commit/index.ts'
 import type { EngineDeps } from '../../config.ts'
 import { type NoValue, unreadable } from '../../secrets/index.ts'
-import type { CredentialBook } from './credential-state-cache.ts'
+import type { CredentialStateCache } from './credential-state-cache.ts'
 import type { Value } from './credential-values.ts'
 import { renderRequest, type TokenQuestion } from './token-requests.ts'
 
 /** As it is in the vault. */
-interface KeptToken {
+interface StoredToken {
   readonly accessToken: string
   readonly refreshToken: string | null
   readonly expiresAt: Instant | null
@@ -35,7 +35,7 @@ interface KeptToken {
   readonly of: number
 }
 
-export interface HeldToken extends KeptToken {
+export interface HeldToken extends StoredToken {
   readonly ok: true
   /** Of its entry in the vault: grows with every refresh. */
   readonly version: number
@@ -83,26 +83,30 @@ const BY = 'millrace'
 export function makeTokens(
   deps: Pick<EngineDeps, 'clock' | 'http' | 'log' | 'secrets'> & {
     readonly time: StoreTime
-    readonly book: CredentialBook
+    readonly stateCache: CredentialStateCache
     /** Identifies one refresh. */
     newLock(): string
   },
 ): Tokens {
-  const { clock, http, log, secrets, time, book } = deps
+  const { clock, http, log, secrets, time, stateCache } = deps
   const held = new Map<string, HeldToken>()
   const flights = new Map<string, Promise<HeldToken | NoValue>>()
   /** Issued, and not in the vault yet. No other is requested while there is one: a refresh token is often valid once only. */
-  const unstored = new Map<string, { readonly token: KeptToken; readonly before: number | null }>()
+  const unstored = new Map<string, { readonly token: StoredToken; readonly before: number | null }>()
   const pauses = new Map<
     string,
     { readonly of: number; readonly answer: NoValue; readonly pauseMs: number; readonly until: number }
   >()
   const placeOf = (tenant: TenantId, name: string) => `${tenant}/${name}`
 
-  const readKept = async (tenant: TenantId, name: string, atLeast: number): Promise<HeldToken | null> => {
+  const readStoredToken = async (
+    tenant: TenantId,
+    name: string,
+    atLeast: number,
+  ): Promise<HeldToken | null> => {
     const found = await secrets.current(tenant, tokenSecretOf(name), { atLeast })
     if (found === null) return null
-    const token: HeldToken = { ...parseKept(found.value, name), ok: true, version: found.version }
+    const token: HeldToken = { ...parseStoredToken(found.value, name), ok: true, version: found.version }
     held.set(placeOf(tenant, name), token)
     return token
   }
@@ -154,16 +158,16 @@ export function makeTokens(
     let atLeast = 0
     let isLate: NoValue = WAITED_TOO_LONG
     for (;;) {
-      const { state } = await book.read(tenant, name)
-      const kept = await readKept(tenant, name, Math.max(atLeast, state.token?.version ?? 0))
-      const age = judge(question, kept, state)
+      const { state } = await stateCache.read(tenant, name)
+      const storedToken = await readStoredToken(tenant, name, Math.max(atLeast, state.token?.version ?? 0))
+      const age = judge(question, storedToken, state)
       const isGood = age === 'fresh' || (age === 'aging' && isLocked(state, by))
-      if (kept !== null && isGood && !isForced) {
+      if (storedToken !== null && isGood && !isForced) {
         unstored.delete(place)
         if (state.refresh?.by === by) await unlock(tenant, name, by)
-        return kept
+        return storedToken
       }
-      const after = isLocked(state, by) ? state : await book.change(tenant, name, () => lockedBy(by))
+      const after = isLocked(state, by) ? state : await stateCache.change(tenant, name, () => lockedBy(by))
       if (clock.monotonic() >= giveUpAt) {
         // A token that is not stored yet keeps the lock until it expires: other nodes would use a refresh token that is used
         // up.
@@ -181,32 +185,36 @@ export function makeTokens(
       }
       try {
         const known = unstored.get(place)
-        if (known !== undefined && kept !== null && kept.version !== known.before) unstored.delete(place)
+        if (known !== undefined && storedToken !== null && storedToken.version !== known.before)
+          unstored.delete(place)
         if (!unstored.has(place)) {
-          const asked = await askFor(question, kept)
+          const asked = await askFor(question, storedToken)
           if (!isForced) notePause(place, value.version, asked.ok ? null : asked)
           if (!asked.ok && asked.code === 'refresh_token_expired') {
             // Used up by a node whose lock expired: its new token may be in the vault by now, or soon.
-            atLeast = (kept?.version ?? 0) + 1
-            const now = await readKept(tenant, name, atLeast)
-            if (now !== null && now.version !== kept?.version) continue
-            return state.refresh === null ? asked : IN_DOUBT
+            atLeast = (storedToken?.version ?? 0) + 1
+            const now = await readStoredToken(tenant, name, atLeast)
+            if (now !== null && now.version !== storedToken?.version) continue
+            return state.refresh === null ? asked : OUTCOME_UNKNOWN
           }
           if (!asked.ok) return asked
-          unstored.set(place, { token: keptOf(asked.token, kept, value), before: kept?.version ?? null })
+          unstored.set(place, {
+            token: keptOf(asked.token, storedToken, value),
+            before: storedToken?.version ?? null,
+          })
         }
-        const mine = await book.change(tenant, name, (now) => (isLocked(now, by) ? null : lockedBy(by)))
+        const mine = await stateCache.change(tenant, name, (now) => (isLocked(now, by) ? null : lockedBy(by)))
         const next = unstored.get(place)
         if (mine.refresh?.by !== by || next === undefined) continue
         const stored = await whileLocked(tenant, name, by, () =>
-          store(tenant, name, next.token, kept?.version ?? null, by),
+          store(tenant, name, next.token, storedToken?.version ?? null, by),
         )
         unstored.delete(place)
         if (!isForced || next.token.of === value.version) return stored
       } catch (error) {
         const isConflict = error instanceof AppError && error.code === 'conflict'
         if (!isConflict && !unstored.has(place)) throw error
-        if (isConflict) atLeast = (kept?.version ?? 0) + 1
+        if (isConflict) atLeast = (storedToken?.version ?? 0) + 1
         else isLate = unreadable(error)
         await pause(LOOK_AGAIN_MS)
       } finally {
@@ -224,7 +232,7 @@ export function makeTokens(
   }
 
   const unlock = (tenant: TenantId, name: string, by: string) =>
-    book.change(tenant, name, (state) =>
+    stateCache.change(tenant, name, (state) =>
       state.refresh?.by === by ? { type: 'unlocked', at: time.now(), by } : null,
     )
 
@@ -240,7 +248,7 @@ export function makeTokens(
       if (left === 0) return
       cancel = clock.after(LOCK_MS / 2, () => {
         renewLater(left - 1)
-        book
+        stateCache
           .change(tenant, name, (state) => (state.refresh?.by === by ? lockedBy(by) : null))
           .catch((error: unknown) =>
             log.warn('credential.not-locked', { tenant, credential: name, error: messageOf(error) }),
@@ -257,7 +265,7 @@ export function makeTokens(
 
   const pause = (delayMs: number) => new Promise<void>((resolve) => clock.after(delayMs, resolve))
 
-  const keptOf = (token: Token, before: HeldToken | null, value: Value): KeptToken => ({
+  const keptOf = (token: Token, before: HeldToken | null, value: Value): StoredToken => ({
     accessToken: token.accessToken,
     // A server that issues no new one means that the old one stays valid.
     refreshToken: token.refreshToken ?? before?.refreshToken ?? null,
@@ -269,7 +277,7 @@ export function makeTokens(
   const store = async (
     tenant: TenantId,
     name: string,
-    token: KeptToken,
+    token: StoredToken,
     expectedVersion: number | null,
     by: string,
   ): Promise<HeldToken> => {
@@ -281,20 +289,20 @@ export function makeTokens(
     const next: HeldToken = { ...token, ok: true, version }
     held.set(placeOf(tenant, name), next)
     const { expiresAt } = next
-    await book.change(tenant, name, () => ({ type: 'tokened', at: time.now(), version, expiresAt, by }))
+    await stateCache.change(tenant, name, () => ({ type: 'tokened', at: time.now(), version, expiresAt, by }))
     log.info('credential.refreshed', { tenant, credential: name, token: version })
     return next
   }
 
-  const askFor = async (question: TokenQuestion, kept: HeldToken | null) => {
-    const request = requestOf(question, kept)
+  const askFor = async (question: TokenQuestion, storedToken: HeldToken | null) => {
+    const request = requestOf(question, storedToken)
     if ('ok' in request) return request
     return ask(question.tenant, request, question.credential.oauth2?.grant === 'authorizationCode')
   }
 
-  const requestOf = (question: TokenQuestion, kept: HeldToken | null): TokenRequest | NoValue => {
+  const requestOf = (question: TokenQuestion, storedToken: HeldToken | null): TokenRequest | NoValue => {
     try {
-      return renderRequest(question, kept, clock.now())
+      return renderRequest(question, storedToken, clock.now())
     } catch (error) {
       if (error instanceof KeyError || error instanceof ExpressionError)
         return { ok: false, class: 'config', code: 'oauth_refused', error: error.message }
@@ -332,7 +340,7 @@ export function makeTokens(
     async get(question) {
       const { tenant, credential } = question
       const known = held.get(placeOf(tenant, credential.name))
-      const age = judge(question, known, book.find(tenant, credential.name))
+      const age = judge(question, known, stateCache.find(tenant, credential.name))
       if (known !== undefined && age === 'fresh') return known
       if (known !== undefined && age === 'aging') {
         void refresh(question).then((next) => {
@@ -362,14 +370,16 @@ export function makeTokens(
       const giveUpAt = clock.monotonic() + WAIT_MS_MAX
       for (;;) {
         // The code is used up: it does not wait for a lock that is held for too long.
-        const state = await book.change(tenant, name, (now) => (isLocked(now, by) ? null : lockedBy(by)))
+        const state = await stateCache.change(tenant, name, (now) =>
+          isLocked(now, by) ? null : lockedBy(by),
+        )
         const isLate = clock.monotonic() >= giveUpAt
         if (state.refresh?.by !== by && !isLate) {
           await pause(LOOK_AGAIN_MS)
           continue
         }
         try {
-          const before = await readKept(tenant, name, state.token?.version ?? 0)
+          const before = await readStoredToken(tenant, name, state.token?.version ?? 0)
           return await store(tenant, name, keptOf(token, before, value), before?.version ?? null, by)
         } catch (error) {
           if (isLate || !(error instanceof AppError) || error.code !== 'conflict') throw error
@@ -388,7 +398,7 @@ const WAITED_TOO_LONG: NoValue = {
   error: 'another node has been getting the next token for too long',
 }
 
-const IN_DOUBT: NoValue = {
+const OUTCOME_UNKNOWN: NoValue = {
   ok: false,
   class: 'transient',
   code: 'oauth_unavailable',
@@ -396,10 +406,11 @@ const IN_DOUBT: NoValue = {
 }
 
 /** The text comes from the vault, and may be a user's secret: nothing of it is in the error. */
-function parseKept(text: string, name: string): KeptToken {
+function parseStoredToken(text: string, name: string): StoredToken {
   try {
-    const kept = JSON.parse(text) as Partial<KeptToken> | null
-    if (typeof kept?.accessToken === 'string' && typeof kept.of === 'number') return kept as KeptToken
+    const storedToken = JSON.parse(text) as Partial<StoredToken> | null
+    if (typeof storedToken?.accessToken === 'string' && typeof storedToken.of === 'number')
+      return storedToken as StoredToken
   } catch {
     // Reported below, in words of our own.
   }

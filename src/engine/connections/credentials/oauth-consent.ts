@@ -18,7 +18,7 @@ import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import { type Instant, MINUTE } from '../../../core/foundation/time/index.ts'
 import type { Integrations } from '../connection-types.ts'
 import type { CredentialDeps } from './credential-deps.ts'
-import { AUTHORIZATION_PREFIX, type CredentialBook } from './credential-state-cache.ts'
+import { AUTHORIZATION_PREFIX, type CredentialStateCache } from './credential-state-cache.ts'
 import type { Values } from './credential-values.ts'
 import type { Tokens } from './derived-tokens.ts'
 import { renderAddress } from './token-requests.ts'
@@ -45,14 +45,14 @@ const INVALID = 'the consent was not asked for here, was used already, or is too
 
 export function makeConsent(
   deps: CredentialDeps & {
-    readonly book: CredentialBook
+    readonly stateCache: CredentialStateCache
     readonly values: Values
     readonly tokens: Tokens
     /** Calls that failed before may be made. */
     allowed(tenant: TenantId, credential: string): void
   },
 ): Consent {
-  const { store, random, seal, log, time, commits, registry, book, values, tokens, vars } = deps
+  const { store, random, encryption, log, time, commits, registry, stateCache, values, tokens, vars } = deps
 
   const find = (tenant: TenantId, name: string) => {
     const found = registry.credential(tenant, name)?.document
@@ -101,7 +101,7 @@ export function makeConsent(
       const asked: Asked = {
         credential: name,
         callback,
-        verifier: seal.seal({ tenant, row: key, part: 'evidence' }, verifier, []),
+        verifier: encryption.encrypt({ tenant, row: key, part: 'evidence' }, verifier, []),
         expiresAt,
         by,
       }
@@ -138,9 +138,9 @@ export function makeConsent(
       const { credential: name } = asked
       if (code === null) throw new AppError('oauth_refused', `the vendor said no: ${wordOf(error)}`)
       const { document, client, oauth2, config } = find(tenant, name)
-      const value = await values.read(tenant, document, 'current', book.find(tenant, name))
+      const value = await values.read(tenant, document, 'current', stateCache.find(tenant, name))
       if (!value.ok) throw new AppError('credential_missing_value', value.error)
-      const { text: verifier } = seal.open({ tenant, row: key, part: 'evidence' }, asked.verifier)
+      const { text: verifier } = encryption.open({ tenant, row: key, part: 'evidence' }, asked.verifier)
       const request = tokenRequest(
         {
           tokenUrl: rendered(oauth2.tokenUrl, config),

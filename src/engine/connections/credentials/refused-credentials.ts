@@ -15,7 +15,7 @@ import { SECOND } from '../../../core/foundation/time/index.ts'
 import type { AfterRefusal, Credentials } from '../connection-types.ts'
 import type { BeginRotation } from './begin-rotation.ts'
 import type { CredentialDeps } from './credential-deps.ts'
-import { type CredentialBook, isClosed } from './credential-state-cache.ts'
+import { type CredentialStateCache, isClosed } from './credential-state-cache.ts'
 import { type Values, vaultNameOf } from './credential-values.ts'
 import { isDerived } from './derived-tokens.ts'
 import type { Verify } from './verify-secret.ts'
@@ -31,13 +31,13 @@ const HOPELESS = /^(refresh_token_expired|credential_missing_value)\b/
 
 export function makeRefusals(
   deps: CredentialDeps & {
-    readonly book: CredentialBook
+    readonly stateCache: CredentialStateCache
     readonly values: Values
     readonly begin: BeginRotation
     readonly verify: Verify
   },
 ): Pick<Credentials, 'accepted' | 'refused' | 'gate'> {
-  const { time, ids, registry, book, values, begin, verify, log } = deps
+  const { time, ids, registry, stateCache, values, begin, verify, log } = deps
 
   /** Whether the account accepts the value in use: a 403 may be about one resource only. */
   const look = async (
@@ -60,7 +60,7 @@ export function makeRefusals(
 
   return {
     gate(tenant, name) {
-      const state = book.find(tenant, name)
+      const state = stateCache.find(tenant, name)
       if (!isClosed(state)) return null
       const why =
         state.status === 'waiting'
@@ -76,10 +76,10 @@ export function makeRefusals(
         document === undefined ||
         version === null ||
         isDerived(document) ||
-        !isClosed(book.find(tenant, name))
+        !isClosed(stateCache.find(tenant, name))
       )
         return
-      await book.change(tenant, name, () => ({ type: 'accepted', at: time.now(), version, since }))
+      await stateCache.change(tenant, name, () => ({ type: 'accepted', at: time.now(), version, since }))
       log.info('credential.accepted', { tenant, credential: name, version })
       deps.wake()
     },
@@ -88,12 +88,12 @@ export function makeRefusals(
       const document = registry.credential(tenant, name)?.document
       if (document === undefined) return { is: 'dead', why: `not_found: there is no credential ${name}` }
       if (HOPELESS.test(error)) return { is: 'dead', why: error }
-      const { state } = await book.read(tenant, name)
+      const { state } = await stateCache.read(tenant, name)
       const found = await values.read(tenant, document, 'current', state)
       // The vault has another one by now, which is not recorded yet.
       const known =
         found.ok && state.rotation === null && !isSame(found, state.current)
-          ? await book.change(tenant, name, (now) =>
+          ? await stateCache.change(tenant, name, (now) =>
               now.rotation !== null || !isSame(now.current, state.current)
                 ? null
                 : { type: 'found', at: time.now(), current: found, by: 'vault' },
@@ -135,7 +135,7 @@ export function makeRefusals(
         case 'again':
           return { is: 'again' }
         case 'refresh':
-          await book.change(tenant, name, () =>
+          await stateCache.change(tenant, name, () =>
             version === null ? null : { type: 'tokenRefused', at: time.now(), version },
           )
           log.info('credential.token-refused', { tenant, credential: name, token: version })

@@ -10,7 +10,7 @@ import { EMPTY_NOTE, type WorkState } from '../../../core/queue/work/index.ts'
 import { again } from '../../settlement/index.ts'
 import { type BeginRotation, ROTATION_EXPIRES_MS } from './begin-rotation.ts'
 import type { CredentialDeps } from './credential-deps.ts'
-import type { CredentialBook } from './credential-state-cache.ts'
+import type { CredentialStateCache } from './credential-state-cache.ts'
 import { type Values, vaultNameOf } from './credential-values.ts'
 
 export interface Waiting {
@@ -29,7 +29,7 @@ const OVER: readonly WorkState[] = ['done', 'dead', 'cancelled', 'skipped', 'mer
 
 export function makeWaiting(
   deps: CredentialDeps & {
-    readonly book: CredentialBook
+    readonly stateCache: CredentialStateCache
     readonly values: Values
     readonly begin: BeginRotation
     /** Whether this node acts on what it finds. */
@@ -38,23 +38,25 @@ export function makeWaiting(
     tidy(tenant: TenantId): Promise<void>
   },
 ): Waiting {
-  const { store, clock, log, time, registry, settler, book, values, begin } = deps
+  const { store, clock, log, time, registry, settler, stateCache, values, begin } = deps
   let isStopped = true
   let cancel = () => {}
-  let turns = 0
+  let sweeps = 0
   let active: Promise<void> = Promise.resolve()
 
   /** Makes the parked job due, with the state of the credential, in one commit. False: its job is over. */
   const resume = async (tenant: TenantId, name: string): Promise<boolean> => {
-    const kept = await book.read(tenant, name)
-    const { rotation } = kept.state
+    const stored = await stateCache.read(tenant, name)
+    const { rotation } = stored.state
     if (rotation === null) return true
     const reads = store.forTenant(tenant)
     const work = await reads.work(rotation.workId)
     const event = work === null ? null : await reads.event(work.eventId)
     if (isOver(work)) return false
     if (work?.state !== 'parked' || event === null) return true
-    const change = book.plan(tenant, name, kept, [{ type: 'resumed', at: time.now(), token: rotation.token }])
+    const change = stateCache.plan(tenant, name, stored, [
+      { type: 'resumed', at: time.now(), token: rotation.token },
+    ])
     const settlement = await settler.settleUnheld(
       { work, event },
       null,
@@ -69,7 +71,7 @@ export function makeWaiting(
       { g: 'work', work: work.id, state: 'parked', epoch: work.epoch },
     )
     if (!settlement.ok) return true
-    change?.kept()
+    change?.onStored()
     log.info('credential.rotation-resumed', { tenant, credential: name, work: work.id })
     deps.wake()
     return true
@@ -77,13 +79,19 @@ export function makeWaiting(
 
   /** An operator cancelled or discarded its job: nothing else will end the rotation. False: its job is not over. */
   const endAbandoned = async (tenant: TenantId, name: string): Promise<boolean> => {
-    const { state } = await book.read(tenant, name)
+    const { state } = await stateCache.read(tenant, name)
     const { rotation } = state
     if (rotation === null) return true
     if (!isOver(await store.forTenant(tenant).work(rotation.workId))) return false
     const { token } = rotation
     const error = 'its work item was ended before the rotation was'
-    await book.change(tenant, name, () => ({ type: 'failed', at: time.now(), token, error, pending: null }))
+    await stateCache.change(tenant, name, () => ({
+      type: 'failed',
+      at: time.now(),
+      token,
+      error,
+      pending: null,
+    }))
     log.warn('credential.rotation-abandoned', { tenant, credential: name, work: rotation.workId })
     deps.wake()
     return true
@@ -92,7 +100,7 @@ export function makeWaiting(
   const look: Waiting['look'] = async (tenant, name, by) => {
     const document = registry.credential(tenant, name)?.document
     if (document === undefined) return
-    const { state } = await book.read(tenant, name)
+    const { state } = await stateCache.read(tenant, name)
     const { rotation } = state
     const current = await values.read(tenant, document, 'current', state)
     const pending = await values.read(tenant, document, 'pending', state)
@@ -127,16 +135,16 @@ export function makeWaiting(
   const lookAtAll = async (tenant: TenantId): Promise<void> => {
     const all = registry.credentials(tenant)
     if (all.length === 0) return
-    await book.learn(tenant)
+    await stateCache.learn(tenant)
     if (!deps.isKeeper) return
     for (const { document } of all) {
       if (isStopped) return
       const { name, rotation: policy } = document
-      const state = book.find(tenant, name)
-      const isTurn = turns % LOOK_FOR_VALUES_EVERY === 1 && vaultNameOf(document) !== null
-      if (state.rotation !== null || isTurn) await look(tenant, name, BY)
+      const state = stateCache.find(tenant, name)
+      const looksForValues = sweeps % LOOK_FOR_VALUES_EVERY === 1 && vaultNameOf(document) !== null
+      if (state.rotation !== null || looksForValues) await look(tenant, name, BY)
       const dueAt = nextRotationAt(state, policy)
-      if (book.find(tenant, name).rotation !== null || dueAt === null || dueAt > time.now()) continue
+      if (stateCache.find(tenant, name).rotation !== null || dueAt === null || dueAt > time.now()) continue
       const cause = () => `policy:${dueAt}`
       // What this node knows may be outdated: another one may have created it since.
       const isWanted = (now: CredentialState) => nextRotationAt(now, policy) === dueAt
@@ -145,8 +153,8 @@ export function makeWaiting(
     await deps.tidy(tenant)
   }
 
-  const turn = async (): Promise<void> => {
-    turns += 1
+  const sweep = async (): Promise<void> => {
+    sweeps += 1
     for (const tenant of registry.tenants()) {
       if (isStopped) return
       try {
@@ -160,7 +168,7 @@ export function makeWaiting(
   const next = () => {
     if (isStopped) return
     cancel = clock.after(LOOK_MS, () => {
-      active = turn().then(next)
+      active = sweep().then(next)
     })
   }
 

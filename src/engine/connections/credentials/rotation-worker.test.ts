@@ -3,7 +3,7 @@ import type { OperationDocument } from '../../../core/definitions/documents/inde
 import { AppError } from '../../../core/foundation/errors/index.ts'
 import { EMPTY_NOTE } from '../../../core/queue/work/index.ts'
 import type { HttpOutcome, HttpRequest } from '../../../ports/http-client.ts'
-import { makeHand } from '../../engine.fixture.ts'
+import { makeDeferred } from '../../engine.fixture.ts'
 import {
   answered,
   CONNECTION,
@@ -61,7 +61,7 @@ const call = async (world: KeepingWorld, node: KeepingNode): Promise<number | nu
 const refuse = (world: KeepingWorld, node: KeepingNode, version: number | null = 1, error = 'answered 401') =>
   world.run(node.keeping.credentials.refused(TENANT, 'crm', { version, correlationId: 'story-1', error }))
 const rotate = (world: KeepingWorld, node: KeepingNode) =>
-  world.run(node.keeping.people.rotate(TENANT, 'crm', 'request', asked))
+  world.run(node.keeping.operatorApi.rotate(TENANT, 'crm', 'request', asked))
 const rotationWork = async (world: KeepingWorld) => {
   const { work } = await world.run(world.store.system('verification').dump())
   return work.filter(({ kind }) => kind === 'rotation')
@@ -104,7 +104,7 @@ describe('a secret that exists only in memory', () => {
   test('[CD13] [DR14] is not created if the authorization came too late for the reserve', async () => {
     const { vendor, world } = await start({ provider: MAKES_KEYS })
     const { current } = world.vault
-    const go = makeHand<void>()
+    const go = makeDeferred<void>()
     const isReserved = () =>
       world.commits.some(({ writes }) => writes.some(({ w }) => w === 'ledger.reserve'))
     world.vault.current = async (...args) => {
@@ -204,7 +204,7 @@ describe('a secret that exists only in memory', () => {
     await world.run(Promise.resolve(), 31 * 24 * 3_600_000)
     const later = await world.node('later')
     await world.run(world.vault.set(TENANT, 'crm-key', 'key-2', { isPending: true, by: 'ada' }))
-    await world.run(later.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+    await world.run(later.keeping.operatorApi.supplied(TENANT, 'crm-key', 'ada'))
     await world.pass(later, 2_000)
     expect(await world.state()).toMatchObject({ status: 'active', current: { version: 2 } })
   })
@@ -248,7 +248,7 @@ describe('a rotation', () => {
     const { world, node } = await start()
     await call(world, node)
     await world.run(world.vault.set(TENANT, 'crm-key', 'wrong', { isPending: true, by: 'ada' }))
-    await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+    await world.run(node.keeping.operatorApi.supplied(TENANT, 'crm-key', 'ada'))
     await world.pass(node, 10_000)
     expect(await world.state()).toMatchObject({
       status: 'active',
@@ -266,7 +266,7 @@ describe('a rotation', () => {
     const escalations = await world.run(world.store.forTenant(TENANT).escalations({ cursor: null, limit: 5 }))
     expect(escalations.items).toHaveLength(1)
     // The refused value is not mistaken for a new one.
-    await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+    await world.run(node.keeping.operatorApi.supplied(TENANT, 'crm-key', 'ada'))
     expect((await world.state()).rotation).toBeNull()
   })
 
@@ -287,7 +287,7 @@ describe('a rotation', () => {
     expect(escalations.items[0]?.lastError).toContain('millrace secrets set crm-key --pending')
     vendor.good.add('key-9')
     await world.run(world.vault.set(TENANT, 'crm-key', 'key-9', { isPending: true, by: 'ada' }))
-    await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+    await world.run(node.keeping.operatorApi.supplied(TENANT, 'crm-key', 'ada'))
     await world.pass(node, 1_000)
     expect(node.keeping.credentials.gate(TENANT, 'crm')).toBeNull()
     expect(await call(world, node)).toBe(200)
@@ -320,7 +320,7 @@ describe('a rotation', () => {
     expect(await world.state()).toMatchObject({ status: 'waiting' })
     vendor.good.add('key-9')
     await world.run(world.vault.set(TENANT, 'crm-key', 'key-9', { isPending: true, by: 'ada' }))
-    await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+    await world.run(node.keeping.operatorApi.supplied(TENANT, 'crm-key', 'ada'))
     await world.pass(node, 1_000)
     expect(await world.state()).toMatchObject({ status: 'active', current: { version: 2 } })
     expect(vendor.made()).toBe(1)
@@ -366,7 +366,7 @@ describe('a rotation', () => {
     await cancelWork(world)
     vendor.good.add('key-9')
     await world.run(world.vault.set(TENANT, 'crm-key', 'key-9', { isPending: true, by: 'ada' }))
-    await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+    await world.run(node.keeping.operatorApi.supplied(TENANT, 'crm-key', 'ada'))
     await world.pass(node, 1_000)
     expect(await world.state()).toMatchObject({ status: 'active', rotation: null, current: { version: 2 } })
     expect(node.keeping.credentials.gate(TENANT, 'crm')).toBeNull()
@@ -426,7 +426,7 @@ describe('a refusal', () => {
     const { events } = await world.run(world.store.system('verification').dump())
     expect(events.map(({ correlationId }) => correlationId)).toEqual(['story-1'])
     await world.run(world.vault.set(TENANT, 'crm-key', 'wrong', { isPending: true, by: 'ada' }))
-    await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+    await world.run(node.keeping.operatorApi.supplied(TENANT, 'crm-key', 'ada'))
     await world.pass(node, 10_000)
     expect(await refuse(world, node)).toMatchObject({
       is: 'dead',
@@ -443,13 +443,13 @@ describe('a refusal', () => {
     await call(world, node)
     await rotate(world, node)
     await world.pass(node, 1_000)
-    const probe = makeHand<HttpOutcome>()
+    const probe = makeDeferred<HttpOutcome>()
     world.script = () => probe.promise
     const refusing = refuse(world, node, 1, 'answered 403')
     await world.pass(node, 1_000)
     world.script = vendor.script
     await world.run(world.vault.set(TENANT, 'crm-key', 'wrong', { isPending: true, by: 'ada' }))
-    await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+    await world.run(node.keeping.operatorApi.supplied(TENANT, 'crm-key', 'ada'))
     await world.pass(node, 10_000)
     expect(await world.state()).toMatchObject({ rotation: null, lastFailure: { version: 1 } })
     probe.give(answered(401))
@@ -525,13 +525,13 @@ describe('crashes', () => {
         const { vendor, world, node } = await start({ provider: MAKES_KEYS })
         await call(world, node)
         node.stopAt(commit, isBefore)
-        node.keeping.people.rotate(TENANT, 'crm', 'request', asked).catch(() => {})
+        node.keeping.operatorApi.rotate(TENANT, 'crm', 'request', asked).catch(() => {})
         await world.pass(node, 3_000)
         expect(node.isStopped(), `${commit}`).toBe(true)
         // The next incarnation of the same node fences the one before.
         const next = await world.node()
         await world.run(world.store.reclaim(10))
-        await world.run(next.keeping.people.rotate(TENANT, 'crm', 'request', asked))
+        await world.run(next.keeping.operatorApi.rotate(TENANT, 'crm', 'request', asked))
         next.keeping.start()
         await world.pass(next, 20_000)
         const state = await world.state()
@@ -638,10 +638,10 @@ test('[CD12] no part of the values is in the store, the events or the log', asyn
   await rotate(world, node)
   await world.pass(node, 70_000)
   await world.run(world.vault.set(TENANT, 'crm-key', 'key-wrong', { isPending: true, by: 'ada' }))
-  await world.run(node.keeping.people.supplied(TENANT, 'crm-key', 'ada'))
+  await world.run(node.keeping.operatorApi.supplied(TENANT, 'crm-key', 'ada'))
   await world.pass(node, 10_000)
   const dump = await world.run(world.store.system('verification').dump())
-  const view = await world.run(node.keeping.people.credentials(TENANT))
+  const view = await world.run(node.keeping.operatorApi.credentials(TENANT))
   const everywhere = JSON.stringify([dump, node.log.messages, node.log.controls, view])
   for (const secret of ['key-1', 'key-2', 'key-wrong']) expect(everywhere).not.toContain(secret)
   expect(view).toMatchObject([{ connections: [CONNECTION.name], state: { current: { version: 2 } } }])

@@ -36,7 +36,12 @@ import {
 } from '../../settlement/index.ts'
 import { CREDENTIAL_PREFIX, credentialOf, newRotation } from './begin-rotation.ts'
 import type { CredentialDeps } from './credential-deps.ts'
-import { type Change, type CredentialBook, isClosed, type Kept } from './credential-state-cache.ts'
+import {
+  type Change,
+  type CredentialStateCache,
+  isClosed,
+  type StoredCredential,
+} from './credential-state-cache.ts'
 import { type Values, vaultNameOf } from './credential-values.ts'
 import type { AtVendor, ReserveEnd } from './secret-at-vendor.ts'
 import type { Account, Verified, Verify } from './verify-secret.ts'
@@ -70,32 +75,32 @@ interface About {
 
 export function makeRotations(
   deps: CredentialDeps & {
-    readonly book: CredentialBook
+    readonly stateCache: CredentialStateCache
     readonly values: Values
     readonly verify: Verify
     readonly vendor: AtVendor
   },
 ): Rotations {
-  const { store, log, time, ids, registry, settler, book, values, vendor, secrets } = deps
+  const { store, log, time, ids, registry, settler, stateCache, values, vendor, secrets } = deps
 
   const run = async (item: Item): Promise<void> => {
     const { work, event } = item
     const name = credentialOf(work.consumer)
     assert(name !== null, 'a rotation is of a credential')
     assert(work.tenant === event.tenant, 'a rotation and its event are of one tenant')
-    const told = item.payload() as { readonly token: string; readonly from: number | null }
+    const rotationPayload = item.payload() as { readonly token: string; readonly from: number | null }
     const account = accountOf(work.tenant, name)
-    if (work.step === REVOKE_STEP) return runRevoke(item, account, name, told.token)
-    const kept = await ownOf(item, name, told)
-    if (kept === null) return over(item, 'that rotation is over')
-    const rotation = kept.state.rotation as Rotation
+    if (work.step === REVOKE_STEP) return runRevoke(item, account, name, rotationPayload.token)
+    const stored = await ownOf(item, name, rotationPayload)
+    if (stored === null) return over(item, 'that rotation is over')
+    const rotation = stored.state.rotation as Rotation
     if (account === null) {
       const error = `the credential ${name} or its provider is not defined any more`
-      return bury(item, name, rotation, { ...NO_TRY, class: 'config', error })
+      return deadLetterJob(item, name, rotation, { ...NO_TRY, class: 'config', error })
     }
     const end = endOf(item)
-    if (end !== null) return bury(item, name, rotation, { ...NO_TRY, ...end })
-    await rotate({ item, account, rotation }, kept)
+    if (end !== null) return deadLetterJob(item, name, rotation, { ...NO_TRY, ...end })
+    await rotate({ item, account, rotation }, stored)
   }
 
   const accountOf = (tenant: TenantId, name: string): Account | null => {
@@ -120,10 +125,10 @@ export function makeRotations(
     { work }: Item,
     name: string,
     { token, from }: { readonly token: string; readonly from: number | null },
-  ): Promise<Kept | null> => {
-    const kept = await book.read(work.tenant, name)
-    const { rotation, current } = kept.state
-    if (rotation?.token === token) return kept
+  ): Promise<StoredCredential | null> => {
+    const stored = await stateCache.read(work.tenant, name)
+    const { rotation, current } = stored.state
+    if (rotation?.token === token) return stored
     if (rotation !== null || work.replayOf === null || (current?.version ?? null) !== from) return null
     const begun: Rotation = {
       token,
@@ -134,8 +139,8 @@ export function makeRotations(
       workId: work.id,
       from,
     }
-    await book.change(work.tenant, name, () => ({ type: 'begun', at: time.now(), rotation: begun }))
-    const now = await book.read(work.tenant, name)
+    await stateCache.change(work.tenant, name, () => ({ type: 'begun', at: time.now(), rotation: begun }))
+    const now = await stateCache.read(work.tenant, name)
     return now.state.rotation?.token === token ? now : null
   }
 
@@ -146,42 +151,42 @@ export function makeRotations(
     return { class: work.class ?? 'transient', error: work.lastError ?? 'it waited longer than it may' }
   }
 
-  const rotate = async (about: About, kept: Kept): Promise<void> => {
+  const rotate = async (about: About, stored: StoredCredential): Promise<void> => {
     const { item, account, rotation } = about
     const { tenant, credential, provider } = account
-    const current = await values.read(tenant, credential, 'current', kept.state)
+    const current = await values.read(tenant, credential, 'current', stored.state)
     if (!current.ok && current.code !== 'credential_missing_value')
       return failed(about, { ...NO_TRY, ...current })
     if (current.ok && current.version !== rotation.from) return verifyCurrent(about, current)
-    const pending = await values.read(tenant, credential, 'pending', kept.state)
-    if (pending.ok && !wasRefused(kept.state, pending)) return verifyPending(about, pending)
+    const pending = await values.read(tenant, credential, 'pending', stored.state)
+    if (pending.ok && !wasRefused(stored.state, pending)) return verifyPending(about, pending)
     if (!pending.ok && pending.code !== 'credential_missing_value')
       return failed(about, { ...NO_TRY, ...pending })
     if (provider.rotation === null || vaultNameOf(credential) === null || account.connection === null)
-      return waitForPerson(about, kept, null)
+      return waitForOperator(about, stored, null)
     const made = await vendor.create(item, account, rotation.token)
     switch (made.is) {
       case 'made': {
-        const value = await values.read(tenant, credential, 'pending', kept.state)
+        const value = await values.read(tenant, credential, 'pending', stored.state)
         if (value.ok) return verifyPending(about, value, made.ref)
-        return waitForPerson(
+        return waitForOperator(
           about,
-          kept,
+          stored,
           'the secret that was made at the vendor is not in the vault any more',
         )
       }
       case 'failed':
         // A refused secret cannot create the next one: jobs wait for it, so a user is asked at once.
-        if (made.class === 'auth' && isClosed(kept.state))
-          return waitForPerson(
+        if (made.class === 'auth' && isClosed(stored.state))
+          return waitForOperator(
             about,
-            kept,
+            stored,
             'the secret that was refused could not make the next one',
             made.end,
           )
         return failed(about, { ...made, verified: null, pending: null })
       case 'lost':
-        return waitForPerson(about, kept, made.why)
+        return waitForOperator(about, stored, made.why)
       case 'aside':
         return aside(item, made.why)
       case 'stale':
@@ -206,7 +211,7 @@ export function makeRotations(
     const pending = { version: value.version, fingerprint: value.fingerprint }
     const made = rotation.made?.fingerprint === value.fingerprint ? rotation.made.ref : null
     const name = ref ?? made
-    await book.change(tenant, credential.name, () => ({
+    await stateCache.change(tenant, credential.name, () => ({
       type: 'supplied',
       at: time.now(),
       pending,
@@ -282,7 +287,7 @@ export function makeRotations(
       }),
     )
     if (settlement?.ok !== true) return
-    tell(item, name, 'ROTATED', { class: null, error: '', attempts: counters.attempts })
+    logRotation(item, name, 'ROTATED', { class: null, error: '', attempts: counters.attempts })
     deps.wake()
   }
 
@@ -325,9 +330,9 @@ export function makeRotations(
     ]
   }
 
-  const waitForPerson = async (
+  const waitForOperator = async (
     { item, account, rotation }: About,
-    kept: Kept,
+    stored: StoredCredential,
     why: string | null,
     end: ReserveEnd | null = null,
   ): Promise<void> => {
@@ -353,10 +358,10 @@ export function makeRotations(
         }),
         plan: null,
       }),
-      kept,
+      stored,
     )
     if (settlement?.ok === true)
-      tell(item, name, 'PARKED', { class: 'auth', error, attempts: item.work.attempts })
+      logRotation(item, name, 'PARKED', { class: 'auth', error, attempts: item.work.attempts })
   }
 
   /** Retried by the profile of rotations, whatever the class: a new secret may take a moment to be known everywhere. */
@@ -369,7 +374,7 @@ export function makeRotations(
       retryAfterMs: failure.retryAfterMs,
     })
     if (step.step !== 'again')
-      return bury(item, account.credential.name, rotation, failure, counters.attempts)
+      return deadLetterJob(item, account.credential.name, rotation, failure, counters.attempts)
     const { name } = account.credential
     const run = await runRow(item, account, failure.verified, 'failed', counters.attempts)
     const decision = again(step.delayMs, {
@@ -387,11 +392,11 @@ export function makeRotations(
     const settlement = await settler.settle(item, null, decision)
     if (!settlement.ok) return
     deps.wake(step.delayMs)
-    tell(item, name, 'RETRY', { ...failure, attempts: counters.attempts })
+    logRotation(item, name, 'RETRY', { ...failure, attempts: counters.attempts })
   }
 
   /** The prior one stays in use; operators are notified. */
-  const bury = async (
+  const deadLetterJob = async (
     item: Item,
     name: string,
     rotation: Rotation,
@@ -435,7 +440,7 @@ export function makeRotations(
       }),
     )
     if (settlement?.ok !== true) return
-    tell(item, name, 'DEAD_LETTERED', { ...failure, attempts })
+    logRotation(item, name, 'DEAD_LETTERED', { ...failure, attempts })
     deps.wake()
   }
 
@@ -444,21 +449,21 @@ export function makeRotations(
     item: Item,
     name: string,
     events: readonly CredentialEvent[],
-    decide: (kept: Kept) => { readonly decision: Decision; readonly plan: EventPlan | null },
-    known?: Kept,
+    decide: (stored: StoredCredential) => { readonly decision: Decision; readonly plan: EventPlan | null },
+    known?: StoredCredential,
   ): Promise<Settlement | null> => {
     const { tenant } = item.work
     const settleOnce = async (retry: () => Promise<Settlement>, race: number): Promise<Settlement> => {
-      const kept = race === 0 && known !== undefined ? known : await book.read(tenant, name)
-      const change: Change | null = book.plan(tenant, name, kept, events)
-      const { decision, plan } = decide(kept)
+      const stored = race === 0 && known !== undefined ? known : await stateCache.read(tenant, name)
+      const change: Change | null = stateCache.plan(tenant, name, stored, events)
+      const { decision, plan } = decide(stored)
       const settlement = await settler.settle(item, null, {
         ...decision,
         guards: [...decision.guards, ...(change === null ? [] : [change.guard])],
         writes: [...decision.writes, ...(change === null ? [] : [change.write]), ...(plan?.writes ?? [])],
         ...(plan === null ? {} : { plans: [plan] }),
       })
-      if (settlement.ok) change?.kept()
+      if (settlement.ok) change?.onStored()
       return settlement.ok || settlement.why === 'stale' ? settlement : retry()
     }
     const unending = orFail('assertion failed: the record of a credential changes without end')
@@ -492,7 +497,7 @@ export function makeRotations(
     token: string,
   ): Promise<void> => {
     const { from } = item.payload() as { readonly from: number | null }
-    const { state } = await book.read(item.work.tenant, name)
+    const { state } = await stateCache.read(item.work.tenant, name)
     const former = state.versions.find(({ version }) => version === from)
     if (account === null || former?.ref === undefined || former.state === 'active')
       return over(item, 'there is nothing to end at the vendor')
@@ -543,7 +548,7 @@ export function makeRotations(
     )
     if (!settlement.ok) return
     deps.wake(delayMs)
-    tell(item, name, isLast ? 'DEAD_LETTERED' : 'RETRY', { class: failureClass, error, attempts })
+    logRotation(item, name, isLast ? 'DEAD_LETTERED' : 'RETRY', { class: failureClass, error, attempts })
   }
 
   /** Nothing if no call was made. */
@@ -610,7 +615,7 @@ export function makeRotations(
     error,
   })
 
-  const tell = (
+  const logRotation = (
     item: Item,
     name: string,
     action: string,

@@ -38,9 +38,9 @@ import {
 import type { Item } from '../../leases/index.ts'
 import { unreadable } from '../../secrets/index.ts'
 import { SETTLE_MARGIN_MS } from '../../settlement/index.ts'
-import type { DoorAnswer } from '../connection-types.ts'
+import type { OutboundResponse } from '../connection-types.ts'
 import type { CredentialDeps } from './credential-deps.ts'
-import type { CredentialBook } from './credential-state-cache.ts'
+import type { CredentialStateCache } from './credential-state-cache.ts'
 import { vaultNameOf } from './credential-values.ts'
 import { type Account, configOf, traceOf } from './verify-secret.ts'
 
@@ -80,10 +80,10 @@ const KEEP_MS_MAX = 10 * MINUTE
 const KEEP_PAUSE_MS_MAX = 15 * SECOND
 
 export function makeAtVendor(
-  deps: CredentialDeps & { readonly book: CredentialBook },
+  deps: CredentialDeps & { readonly stateCache: CredentialStateCache },
   config: Pick<EngineConfig, 'sendWithinMs' | 'responseBytesMax'>,
 ): AtVendor {
-  const { store, clock, time, commits, decisions, lease, secrets, vars, book, log } = deps
+  const { store, clock, time, commits, decisions, lease, secrets, vars, stateCache, log } = deps
 
   /** `sendBy`: the reserve is ours, and the call begins before that by the monotonic clock, or not at all. */
   const reserve = async (
@@ -133,7 +133,7 @@ export function makeAtVendor(
   }
 
   /** The node that reserved it stopped before it was settled: no node will settle it, and the job may end without it. */
-  const doubt = async (item: Item, key: string, entry: LedgerEntry): Promise<Made> => {
+  const unknownOutcome = async (item: Item, key: string, entry: LedgerEntry): Promise<Made> => {
     if (entry.state !== 'reserved') return { is: 'lost', why: LOST }
     const { ok } = await commits.firmly(
       item.work.tenant,
@@ -184,7 +184,7 @@ export function makeAtVendor(
     sendBy: number,
   ) => {
     const { endpoint, buckets } = operation.document
-    return deps.door().send({
+    return deps.outboundClient().send({
       tenant,
       connection: connection?.name ?? '',
       endpoint,
@@ -206,7 +206,7 @@ export function makeAtVendor(
     input: JsonValue,
     keep: (
       operation: CompiledOperation,
-      answer: Extract<DoorAnswer['outcome'], { kind: 'response' }>,
+      answer: Extract<OutboundResponse['outcome'], { kind: 'response' }>,
     ) => Promise<Made>,
   ): Promise<Made> => {
     const document = operationOf(account.provider, name)
@@ -218,7 +218,7 @@ export function makeAtVendor(
     const entry = await store.forTenant(item.work.tenant).ledger(key)
     if (entry?.state === 'done') return { is: 'made', ref: entry.effectRef }
     if (entry !== null && entry.state !== 'released' && !mayRepeat(operation, entry))
-      return doubt(item, key, entry)
+      return unknownOutcome(item, key, entry)
     if (entry?.state === 'reserved') return interrupted(key, entry)
     // Before the reserve: a request that cannot be rendered leaves no unknown outcome behind.
     const request = operation.render({
@@ -313,7 +313,7 @@ export function makeAtVendor(
             const ref = called === null ? null : makeRedact([value])(called)
             const fingerprint = fingerprintOf(tenant, name, value)
             if (ref !== null)
-              await book.change(tenant, credential.name, () => ({
+              await stateCache.change(tenant, credential.name, () => ({
                 type: 'made',
                 at: time.now(),
                 token,

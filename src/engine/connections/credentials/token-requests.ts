@@ -28,10 +28,10 @@ export interface TokenQuestion {
   readonly value: Value
 }
 
-/** `kept`: the token that is to be replaced; null: there is none. Throws KeyError, ExpressionError. */
+/** `stored`: the token that is to be replaced; null: there is none. Throws KeyError, ExpressionError. */
 export function renderRequest(
   question: TokenQuestion,
-  kept: { readonly refreshToken: string | null } | null,
+  stored: { readonly refreshToken: string | null } | null,
   now: Instant,
 ): TokenRequest | NoValue {
   const { provider, credential, config, value } = question
@@ -65,15 +65,15 @@ export function renderRequest(
     const scopes = oauth2.scopes ?? provider.oauth2.scopes
     return tokenRequest(client, { grant: 'clientCredentials', scopes, audience: oauth2.audience })
   }
-  if (kept === null)
+  if (stored === null)
     return notAuthorized(credential.name, 'credential_missing_value', 'nobody has allowed it in yet')
-  if (kept.refreshToken === null)
+  if (stored.refreshToken === null)
     return notAuthorized(
       credential.name,
       'refresh_token_expired',
       'its token is over and the vendor gave no refresh token',
     )
-  return tokenRequest(client, { grant: 'refresh', refreshToken: kept.refreshToken })
+  return tokenRequest(client, { grant: 'refresh', refreshToken: stored.refreshToken })
 }
 
 function notAuthorized(name: string, code: string, why: string): NoValue {

@@ -16,7 +16,7 @@ import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { Vars } from '../../../core/routing/index.ts'
 import { errorTextInFull, factsOf } from '../../effects/index.ts'
 import type { Item } from '../../leases/index.ts'
-import type { Authorized, DoorAnswer, ToAuthorize } from '../connection-types.ts'
+import type { Authorized, OutboundResponse, ToAuthorize } from '../connection-types.ts'
 import type { CredentialDeps } from './credential-deps.ts'
 
 /** Whose secret it is, and a connection that uses it; null: none does. */
@@ -39,7 +39,7 @@ export interface Verified {
   } | null
   readonly httpStatus: number | null
   /** null: there was no call. */
-  readonly answer: DoorAnswer | null
+  readonly answer: OutboundResponse | null
 }
 
 /** The trace that the call belongs to. */
@@ -67,7 +67,7 @@ export function traceOf({ work, event }: Traced): string {
 }
 
 export function makeVerify(
-  deps: Pick<CredentialDeps, 'clock' | 'time' | 'decisions' | 'vars' | 'door'> & {
+  deps: Pick<CredentialDeps, 'clock' | 'time' | 'decisions' | 'vars' | 'outboundClient'> & {
     authorize(request: ToAuthorize): Promise<Authorized>
   },
 ): Verify {
@@ -98,12 +98,12 @@ export function makeVerify(
     { tenant, provider }: Account,
     connection: ConnectionDocument,
     which: 'current' | 'pending',
-  ): Promise<DoorAnswer | null> => {
+  ): Promise<OutboundResponse | null> => {
     const probe = probeOf(provider)
     if (probe === null) return null
     const config = configOf(connection, vars) as JsonValue
     const request = probe.render({ input: null, config, key: '', vars: vars as JsonValue })
-    return deps.door().send({
+    return deps.outboundClient().send({
       tenant,
       connection: connection.name,
       endpoint: null,
@@ -116,7 +116,7 @@ export function makeVerify(
     })
   }
 
-  const judge = (provider: ProviderDocument, { outcome, problem }: DoorAnswer): Verified['failure'] => {
+  const judge = (provider: ProviderDocument, { outcome, problem }: OutboundResponse): Verified['failure'] => {
     if (problem !== null) return { ...problem, retryAfterMs: null }
     const probe = probeOf(provider)
     const policy = probe?.policy ?? { idempotent: true, classify: {} }

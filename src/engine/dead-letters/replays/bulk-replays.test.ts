@@ -40,7 +40,7 @@ interface Scene {
 }
 
 /** `count` dead letters of a vendor that refuses everything until it is healed. */
-async function withLetters(count: number): Promise<Scene> {
+async function withDeadLetters(count: number): Promise<Scene> {
   let isHealthy = false
   const world = makeWorld(() => (isHealthy ? CREATED : answered(422)))
   const node = await world.node()
@@ -95,7 +95,7 @@ test('[RL17] a dead letter about a whole list becomes a job per element, or says
 })
 
 test('[RP1] a preview says what would happen, and changes nothing', async () => {
-  const { world, node, letters } = await withLetters(4)
+  const { world, node, letters } = await withDeadLetters(4)
   const [differs, skipped, exhausted, called] = letters as readonly [
     DeadLetter,
     DeadLetter,
@@ -181,7 +181,7 @@ test('[RP10] a preview shows a replay that would have to wait', async () => {
 })
 
 test('[RP1] a preview lists what changed in the definition', async () => {
-  const { world, node } = await withLetters(1)
+  const { world, node } = await withDeadLetters(1)
   const url = 'https://other.example/orders/{{ payload.order }}'
   await heard(world, node.engine.apply(T, [SOURCE, { ...ROUTE, where: 'true', do: { ...HTTP, url } }]))
   const preview = await heard(world, node.engine.replays.preview(T, {}, { force: false }))
@@ -200,7 +200,7 @@ test('[RP1] a preview lists what changed in the definition', async () => {
 })
 
 test('[RP3] a replay works through its dead letters, a few at a time', async () => {
-  const { world, node, heal } = await withLetters(35)
+  const { world, node, heal } = await withDeadLetters(35)
   heal()
   const seen: string[] = []
   node.engine.watch({
@@ -230,7 +230,7 @@ test('[RP3] a replay works through its dead letters, a few at a time', async () 
 })
 
 test('[RP8] watchers see every step', async () => {
-  const { world, node, heal } = await withLetters(1)
+  const { world, node, heal } = await withDeadLetters(1)
   heal()
   let told = 0
   node.engine.watch({
@@ -242,7 +242,7 @@ test('[RP8] watchers see every step', async () => {
 })
 
 test('[RP2] a filter selects what matches, and nothing that died later', async () => {
-  const { world, node, letters } = await withLetters(3)
+  const { world, node, letters } = await withDeadLetters(3)
   const cause = 'answered 422'
   await expect(
     heard(world, node.engine.replays.begin(T, { cause: 'other' }, { force: false })),
@@ -261,7 +261,7 @@ test('[RP2] a filter selects what matches, and nothing that died later', async (
 })
 
 test('[RP4] dead letters that open again are not replayed twice', async () => {
-  const { world, node } = await withLetters(25)
+  const { world, node } = await withDeadLetters(25)
   const { id } = await heard(world, node.engine.replays.begin(T, { cause: 'answered 422' }, { force: false }))
   expect(await finished(world, node, id)).toMatchObject({ state: 'done', replayed: 25, refused: 0 })
   const { items } = await world.reads.deadLetters({ cursor: null, limit: 99 })
@@ -269,7 +269,7 @@ test('[RP4] dead letters that open again are not replayed twice', async () => {
 })
 
 test('[RP5] a dead letter that cannot be replayed is counted, and does not stop the others', async () => {
-  const { world, node, letters, heal } = await withLetters(4)
+  const { world, node, letters, heal } = await withDeadLetters(4)
   heal()
   await heard(world, node.engine.discard(T, letters[1]!.id, { reason: 'no' }))
   const ids = [letters[0]!.id, letters[1]!.id, 'dlq_none' as DeadLetterId, letters[3]!.id]
@@ -288,7 +288,7 @@ test('[RP5] a dead letter that cannot be replayed is counted, and does not stop 
 })
 
 test('[RP6] the next node to start continues after a crash', async () => {
-  const { world, node, heal } = await withLetters(30)
+  const { world, node, heal } = await withDeadLetters(30)
   heal()
   const { id } = await heard(world, node.engine.replays.begin(T, {}, { force: false, perSecond: 50 }))
   node.crash()
@@ -302,7 +302,7 @@ test('[RP6] the next node to start continues after a crash', async () => {
 })
 
 test('[RP4] two nodes at once count every dead letter once', async () => {
-  const { world, node, heal } = await withLetters(40)
+  const { world, node, heal } = await withDeadLetters(40)
   heal()
   const other = await world.node({ name: 'two' })
   const { id } = await heard(world, node.engine.replays.begin(T, {}, { force: false, perSecond: 50 }))
@@ -313,7 +313,7 @@ test('[RP4] two nodes at once count every dead letter once', async () => {
 })
 
 test('[RP7] stops when it is cancelled', async () => {
-  const { world, node, heal } = await withLetters(30)
+  const { world, node, heal } = await withDeadLetters(30)
   heal()
   const { id } = await heard(world, node.engine.replays.begin(T, {}, { force: false, perSecond: 50 }))
   const cancelled = await heard(world, node.engine.replays.cancel(T, id, { actor: 'anna' }))
@@ -329,7 +329,7 @@ test('[RP7] stops when it is cancelled', async () => {
 })
 
 test('[RP9] replays are listed newest first, and belong to their tenant', async () => {
-  const { world, node, letters } = await withLetters(3)
+  const { world, node, letters } = await withDeadLetters(3)
   const begun: string[] = []
   for (const { id } of letters) {
     begun.unshift((await heard(world, node.engine.replays.begin(T, { ids: [id] }, { force: false }))).id)
@@ -345,7 +345,7 @@ test('[RP9] replays are listed newest first, and belong to their tenant', async 
 })
 
 test('[RL1] a dead letter named twice is replayed once', async () => {
-  const { world, node, letters, heal } = await withLetters(2)
+  const { world, node, letters, heal } = await withDeadLetters(2)
   heal()
   const ids = [letters[0]!.id, letters[1]!.id, letters[0]!.id]
   const preview = await heard(world, node.engine.replays.preview(T, { ids }, { force: false }))
@@ -360,7 +360,7 @@ test('[RL1] a dead letter named twice is replayed once', async () => {
 })
 
 test('[RL1] a stuck replay does not delay the others', async () => {
-  const { world, node, heal } = await withLetters(1)
+  const { world, node, heal } = await withDeadLetters(1)
   heal()
   // The first of all, by its name.
   const broken = `rpl_${'0'.repeat(24)}`

@@ -20,7 +20,7 @@ import {
 } from '../../commit/index.ts'
 import type { EngineConfig } from '../../config.ts'
 import { mustSayWhy, type Replayer, type ReplayOptions } from '../dead-letter-actions.ts'
-import { countLetters } from './dead-letter-pages.ts'
+import { countDeadLetters } from './dead-letter-pages.ts'
 import type { PreviewDeps } from './judge-replay.ts'
 import { type Preview, previewReplay } from './preview-dead-letters.ts'
 import { type DeliveriesPreview, previewDeliveries } from './preview-deliveries.ts'
@@ -233,7 +233,7 @@ export function makeBulkReplays(
     if (piece === 'turn') return 0
     const decided = { actor: replay.by, reason: replay.reason ?? `replay ${replay.id}` }
     for (const one of piece.replayed) {
-      one.told(decided)
+      one.logDecision(decided)
       if (one.work.kind === 'intake') deps.expect(tenant, one.work.consumer)
     }
     ahead += piece.replayed.length
@@ -268,7 +268,7 @@ export function makeBulkReplays(
       perSecond: config.replayReadyPerMinute / 60,
     }
     const filter = { state: READY } as const
-    const { count } = await countLetters(store.forTenant(tenant), filter)
+    const { count } = await countDeadLetters(store.forTenant(tenant), filter)
     await beginAs(tenant, { of: 'deadLetters', filter }, count, { force: false }, decided)
   }
 
@@ -356,7 +356,7 @@ export function makeBulkReplays(
     async begin(tenant, asked, { force, again = false, ...decided }) {
       mustSayWhy(again, decided)
       const filter = namedOnce(asked)
-      const { count } = await countLetters(store.forTenant(tenant), filter)
+      const { count } = await countDeadLetters(store.forTenant(tenant), filter)
       if (count === 0) throw new AppError('not_found', 'no dead letter fits the filter', { next: NONE_FITS })
       return beginAs(tenant, { of: 'deadLetters', filter }, count, { force, again }, decided)
     },

@@ -2,19 +2,19 @@
 
 import {
   type DeadLetter,
+  type DeadLetterConditions,
   type DeadLetterReason,
   type DeadLetterState,
+  deadLetterSpan,
   fitsConditions,
   hasConditions,
-  type LetterConditions,
-  letterSpan,
 } from '../../../core/failures/dead-letter/index.ts'
 import type { FailureClass } from '../../../core/failures/failure/index.ts'
 import type { DeadLetterId } from '../../../core/foundation/ids/index.ts'
 import { type Page, type PageRequest, StoreError, type TenantReads } from '../../../ports/store.ts'
 import type { ReplayFilter } from './replay-record.ts'
 
-export interface LetterPage {
+export interface DeadLetterPage {
   readonly letters: readonly DeadLetter[]
   /** The last one read, matching or not; null: there are no more. */
   readonly after: DeadLetterId | null
@@ -23,7 +23,7 @@ export interface LetterPage {
 type Reads = Pick<TenantReads, 'deadLetters'>
 
 /** Whatever their state, unless given. */
-interface LetterQuery extends LetterConditions {
+interface DeadLetterQuery extends DeadLetterConditions {
   readonly state?: DeadLetterState
   readonly consumer?: string
   readonly class?: FailureClass
@@ -31,23 +31,23 @@ interface LetterQuery extends LetterConditions {
 }
 
 /** For filters without `ids`; only open ones, unless given. */
-export function readLetters(
+export function readDeadLetters(
   reads: Reads,
   { ids: _ids, ...filter }: ReplayFilter,
   after: DeadLetterId | null,
   limit: number,
-): Promise<LetterPage> {
+): Promise<DeadLetterPage> {
   return readSome(reads, { ...filter, state: filter.state ?? 'open' }, after, limit)
 }
 
 async function readSome(
   reads: Reads,
-  query: LetterQuery,
+  query: DeadLetterQuery,
   after: DeadLetterId | null,
   limit: number,
-): Promise<LetterPage> {
+): Promise<DeadLetterPage> {
   const { cause, key, correlationId, severity, from, to, ...indexed } = query
-  const { below, atLeast } = letterSpan(query)
+  const { below, atLeast } = deadLetterSpan(query)
   const olderThan = after !== null && (below === null || after < below) ? after : below
   const page = await reads.deadLetters({
     ...indexed,
@@ -65,23 +65,23 @@ async function readSome(
 
 const SCAN_PAGE = 500
 const SCAN_PAGES = 20
-const LETTER_ID = /^dlq_[0-9a-f-]{36}$/
+const DEAD_LETTER_ID = /^dlq_[0-9a-f-]{36}$/
 
 /**
  * A page for display. Conditions without an index read a bounded number of dead letters: the page may then
  * hold fewer than requested while there are more.
  */
-export async function listLetters(
+export async function listDeadLetters(
   reads: Reads,
-  { cursor, limit, ...query }: LetterQuery & PageRequest,
+  { cursor, limit, ...query }: DeadLetterQuery & PageRequest,
 ): Promise<Page<DeadLetter>> {
   if (!hasConditions(query)) return reads.deadLetters({ ...query, cursor, limit })
-  if (cursor !== null && !LETTER_ID.test(cursor))
+  if (cursor !== null && !DEAD_LETTER_ID.test(cursor))
     throw new StoreError('invalid_cursor', 'the cursor is not one of this list')
   const items: DeadLetter[] = []
   let after = cursor as DeadLetterId | null
   for (let pages = 0; pages < SCAN_PAGES; pages += 1) {
-    const page: LetterPage = await readSome(reads, query, after, SCAN_PAGE)
+    const page: DeadLetterPage = await readSome(reads, query, after, SCAN_PAGE)
     items.push(...page.letters)
     if (items.length > limit)
       return { items: items.slice(0, limit), nextCursor: items[limit - 1]?.id ?? null }
@@ -95,7 +95,7 @@ const COUNT_PAGE = 500
 const COUNT_MAX = 100_000
 
 /** How many there are, up to a bound that keeps the request fast. */
-export async function countLetters(
+export async function countDeadLetters(
   reads: Reads,
   filter: ReplayFilter,
 ): Promise<{ readonly count: number; readonly isCapped: boolean }> {
@@ -103,7 +103,7 @@ export async function countLetters(
   let count = 0
   let after: DeadLetterId | null = null
   for (let seen = 0; seen < COUNT_MAX; seen += COUNT_PAGE) {
-    const page: LetterPage = await readLetters(reads, filter, after, COUNT_PAGE)
+    const page: DeadLetterPage = await readDeadLetters(reads, filter, after, COUNT_PAGE)
     count += page.letters.length
     if (page.after === null) return { count, isCapped: false }
     after = page.after

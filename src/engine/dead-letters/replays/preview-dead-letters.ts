@@ -11,7 +11,7 @@ import { credentialOf } from '../../connections/index.ts'
 import { subscriptionOf } from '../../definitions/index.ts'
 import { matchEvent, receiverOf } from '../../planning/index.ts'
 import type { ReplayOptions } from '../dead-letter-actions.ts'
-import { countLetters, readLetters } from './dead-letter-pages.ts'
+import { countDeadLetters, readDeadLetters } from './dead-letter-pages.ts'
 import {
   addUp,
   type Judged,
@@ -27,14 +27,14 @@ import type { ReplayFilter } from './replay-record.ts'
  * skip: the effect exists. differ: as call, but not what was attempted before. wait: another job holds the
  * key, or the outcome of an earlier call is unknown. fail: refused, or dead again at once.
  */
-export interface PreviewedLetter extends Omit<Judged, 'call'> {
+export interface PreviewedDeadLetter extends Omit<Judged, 'call'> {
   readonly id: DeadLetterId
 }
 
 /** The sums cover `items`. */
 export interface Preview extends Sums {
   /** The first of them. */
-  readonly items: readonly PreviewedLetter[]
+  readonly items: readonly PreviewedDeadLetter[]
   /** How many dead letters the filter selects in all. */
   readonly matched: number
   /** There are more dead letters than `items`. */
@@ -51,8 +51,8 @@ export async function previewReplay(
   options: ReplayOptions,
 ): Promise<Preview> {
   const reads = deps.store.forTenant(tenant)
-  const letters = await firstLetters(reads, filter)
-  const { count, isCapped } = await countLetters(reads, filter)
+  const letters = await firstDeadLetters(reads, filter)
+  const { count, isCapped } = await countDeadLetters(reads, filter)
   const seen: (Judged & { readonly id: DeadLetterId })[] = []
   for (let start = 0; start < letters.length; start += AT_ONCE) {
     const some = letters.slice(start, start + AT_ONCE)
@@ -70,7 +70,7 @@ export async function previewReplay(
   }
 }
 
-async function firstLetters(
+async function firstDeadLetters(
   reads: TenantReads,
   filter: ReplayFilter,
 ): Promise<readonly (DeadLetter | DeadLetterId)[]> {
@@ -81,7 +81,7 @@ async function firstLetters(
   const letters: DeadLetter[] = []
   let after: DeadLetterId | null = null
   do {
-    const page = await readLetters(reads, filter, after, ITEMS_MAX)
+    const page = await readDeadLetters(reads, filter, after, ITEMS_MAX)
     letters.push(...page.letters)
     after = page.after
   } while (after !== null && letters.length < ITEMS_MAX)

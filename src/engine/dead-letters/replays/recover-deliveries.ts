@@ -18,7 +18,7 @@ import type { Commits } from '../../commit/index.ts'
 import type { Registry } from '../../definitions/index.ts'
 import { lineOf } from '../../observe/index.ts'
 import { newWork } from '../../planning/index.ts'
-import { addDelivery, newDelivery, readTurn } from '../../webhooks/index.ts'
+import { addDelivery, newDelivery, readDeliveryVersion } from '../../webhooks/index.ts'
 import type { Replayer } from '../dead-letter-actions.ts'
 import { type Found, isRecovered, walkEvents } from './recovery-walk.ts'
 import type { Piece, PieceReplay, Prepared, Refusal } from './replay-piece.ts'
@@ -78,7 +78,7 @@ export async function beginWalk(
 }
 
 /**
- * `lost`: another node changed the record; `turn`: another change added deliveries to the subscription, and
+ * `lost`: another node changed the record; `deliveryVersion`: another change added deliveries to the subscription, and
  * the piece is built again.
  */
 export async function recoverPiece(
@@ -91,7 +91,7 @@ export async function recoverPiece(
 ): Promise<Piece | 'lost' | 'turn'> {
   const { store, commits } = deps
   const { filter, walk } = replay
-  const turn = await readTurn(store, tenant, subscription.consumer)
+  const deliveryVersion = await readDeliveryVersion(store, tenant, subscription.consumer)
   const reads = store.forTenant(tenant)
   const bounds = { found: most, walked: WALKED_MAX, payloads: PAYLOADS_MAX }
   const step = await walkEvents({ ...deps, reads, subscription, filter }, walk.after, bounds)
@@ -118,7 +118,7 @@ export async function recoverPiece(
       replay: withRefusals({ ...base, replayed: base.replayed + good.length }, refused),
       version,
     }
-    const own = good.length === 0 ? [] : [turn]
+    const own = good.length === 0 ? [] : [deliveryVersion]
     const result = await commits.once(
       tenant,
       [guardOf(next), ...own.map(({ guard }) => guard), ...good.flatMap((one) => one.replay.guards)],
@@ -193,7 +193,7 @@ function hurryUp(
       },
     ],
     work,
-    told(decided) {
+    logDecision(decided) {
       hurry(tenant, consumer)
       log.control({ ...line, message: decidedText(decided) })
     },

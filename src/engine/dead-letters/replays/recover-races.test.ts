@@ -6,7 +6,7 @@ import type { Commit } from '../../../ports/store.ts'
 import {
   accept,
   answered,
-  makeHand,
+  makeDeferred,
   type Node,
   SOURCE,
   type StoreFaults,
@@ -81,8 +81,8 @@ test('[RV4] two recoveries at once, on two nodes, send each event once', async (
 
 /** A second node whose first piece is built, and blocked before it is written. */
 async function withHeldPiece(world: World) {
-  const hand = makeHand<void>()
-  const over = makeHand<boolean>()
+  const hand = makeDeferred<void>()
+  const over = makeDeferred<boolean>()
   let isHeld = false
   const node = await world.node({
     name: 'two',

@@ -6,9 +6,9 @@
 
 import { isCanonicalSource } from '../../../core/events/canonical/index.ts'
 import {
+  deadLetterOfEdit,
   type EventSummary,
   idSpan,
-  letterOfEdit,
   type StoredEvent,
 } from '../../../core/events/event/index.ts'
 import { parsePayload } from '../../../core/events/sensitive/index.ts'
@@ -173,12 +173,12 @@ async function look(deps: WalkDeps, summary: EventSummary, work: readonly WorkRo
     waiting: verdict === 'under-way' ? findWaiting(work, consumer) : null,
   })
   // An edited copy is the same occurrence as its original: only its dead letter says what to do.
-  const letter = isCopy(summary) ? await letterOfCopy(reads, summary) : null
+  const letter = isCopy(summary) ? await deadLetterOfCopy(reads, summary) : null
   if (isCopy(summary) && (letter === null || letter.consumer !== consumer)) return NOT_WANTED
   const verdict = letter !== null && work.length === 0 ? 'failed' : judgeWork(work, consumer)
   if (verdict === 'under-way' || !isRecovered({ verdict, waiting: null }, filter))
     return { found: seen(verdict), isRead: false }
-  const open = verdict === 'failed' ? await openLetter(reads, summary, consumer, letter) : null
+  const open = verdict === 'failed' ? await openDeadLetter(reads, summary, consumer, letter) : null
   if (verdict === 'failed' && open === null) return { found: seen('given-up'), isRead: false }
   // An event of this system may be about the subscription itself, and is then not sent to it.
   const isAsked = subscription.document.where !== null || isCanonicalSource(summary.source)
@@ -212,14 +212,14 @@ function wants(deps: WalkDeps, event: StoredEvent): boolean {
   }
 }
 
-async function letterOfCopy(reads: TenantReads, { dedupKey }: EventSummary): Promise<DeadLetter | null> {
-  const id = letterOfEdit(dedupKey)
+async function deadLetterOfCopy(reads: TenantReads, { dedupKey }: EventSummary): Promise<DeadLetter | null> {
+  const id = deadLetterOfEdit(dedupKey)
   return id === null ? null : reads.deadLetter(id)
 }
 
 const LETTERS_MAX = 50
 
-async function openLetter(
+async function openDeadLetter(
   reads: TenantReads,
   { id }: EventSummary,
   consumer: string,

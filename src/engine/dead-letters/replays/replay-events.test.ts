@@ -179,18 +179,22 @@ describe('[IN20] a route whose key formula was changed', () => {
 
 describe('[IN21] an edited event', () => {
   const decided = { actor: 'mona', reason: 'wrong field' }
-  const theLetter = async (world: World) => {
+  const theDeadLetter = async (world: World) => {
     const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 5 })).items
     if (letter === undefined) throw new Error('there is no dead letter')
     return letter.id
   }
   const mend = async (world: World, node: Node, data: object) => {
-    const letter = await theLetter(world)
+    const letter = await theDeadLetter(world)
     const edited = node.engine.edit(DEFAULT_TENANT, letter, { ...decided, data: data as never })
     const { eventId } = await settle(world, edited)
     return { letter, copy: eventId }
   }
-  const replayLetter = async (world: World, node: Node, letter: Awaited<ReturnType<typeof theLetter>>) => {
+  const replayDeadLetter = async (
+    world: World,
+    node: Node,
+    letter: Awaited<ReturnType<typeof theDeadLetter>>,
+  ) => {
     await settle(world, node.engine.replay(DEFAULT_TENANT, letter, { ...decided, force: false }))
     await world.pass(5_000)
   }
@@ -210,7 +214,7 @@ describe('[IN21] an edited event', () => {
     await accept(world, node)
     isMended = true
     const { letter, copy } = await mend(world, node, { ...PAID, note: 'mended' })
-    await replayLetter(world, node, letter)
+    await replayDeadLetter(world, node, letter)
     const before = world.calls.length
     expect(await refusalsOf(world, node, { source: 'shop' })).toEqual([{ id: copy, code: 'conflict' }])
     expect(world.calls).toHaveLength(before)
@@ -226,7 +230,7 @@ describe('[IN21] an edited event', () => {
       { id, code: 'conflict' },
       { id: copy, code: 'conflict' },
     ])
-    await replayLetter(world, node, letter)
+    await replayDeadLetter(world, node, letter)
     expect(world.calls).toEqual([])
     const wide: RouteDocument = { ...MAIL, on: ['shop.events.*'] }
     await settle(world, node.engine.apply(DEFAULT_TENANT, [unwanted, wide]))

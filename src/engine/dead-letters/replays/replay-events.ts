@@ -1,6 +1,6 @@
 // Replays of events: which ones a filter selects, and the intake job that matches one of them again.
 
-import { editedFrom, letterOfEdit, type StoredEvent } from '../../../core/events/event/index.ts'
+import { deadLetterOfEdit, editedFrom, type StoredEvent } from '../../../core/events/event/index.ts'
 import { AppError } from '../../../core/foundation/errors/index.ts'
 import type { EventId, Ids } from '../../../core/foundation/ids/index.ts'
 import type { Log } from '../../../ports/log.ts'
@@ -59,7 +59,7 @@ export async function prepareEvent(
     guards: [],
     writes: [{ w: 'work.add', work, lease: null, delayMs: 0 }],
     work,
-    told(decided) {
+    logDecision(decided) {
       deps.log.control(lineOf('replay', 'REPLAYED', event, { work: work.id, message: decidedText(decided) }))
     },
   }
@@ -92,7 +92,7 @@ export async function findRefusal(store: Store, event: StoredEvent): Promise<str
 async function hasSuccessor(reads: TenantReads, { id }: StoredEvent): Promise<boolean> {
   for (const copy of (await reads.causedBy(id, COPIES_MAX)).filter(isCopy)) {
     if ((await reads.workOfEvent(copy.id)).length > 0) return true
-    const letter = letterOfEdit(copy.dedupKey)
+    const letter = deadLetterOfEdit(copy.dedupKey)
     if (letter !== null && (await reads.deadLetter(letter))?.state !== 'discarded') return true
   }
   return false

@@ -16,7 +16,7 @@ import {
   SOURCE,
   type World,
 } from '../../engine.fixture.ts'
-import { listLetters } from './dead-letter-pages.ts'
+import { listDeadLetters } from './dead-letter-pages.ts'
 import { PIECE_MAX, sizePiece } from './replay-speed.ts'
 
 const T = DEFAULT_TENANT
@@ -38,7 +38,7 @@ async function heard<Value>(world: World, answer: Promise<Value>): Promise<Value
 }
 
 /** Dead letters of a vendor that refuses everything until it is healed; newest first. */
-async function withLetters(count: number, options: NodeOptions = {}) {
+async function withDeadLetters(count: number, options: NodeOptions = {}) {
   let isHealthy = false
   const world = makeWorld(() => (isHealthy ? CREATED : answered(422)))
   const documents = [SOURCE, { ...ROUTE, circuit: 'off' } as const]
@@ -61,7 +61,7 @@ const progress = async (node: Node, id: string) => (await node.engine.replays.fi
 test('[RL1] dead letters and progress are one commit; one that changed meanwhile does not stop its piece', async () => {
   let discard: (() => Promise<void>) | null = null
   const sizes: number[] = []
-  const { world, node, letters, heal } = await withLetters(5, {
+  const { world, node, letters, heal } = await withDeadLetters(5, {
     faults: {
       async commit(commit, pass) {
         const isPiece = commit.writes.some((write) => write.w === 'record.put' && write.kind === 'replay')
@@ -105,7 +105,7 @@ test('[RL1] a piece is bounded', () => {
 })
 
 test('[RL2] a replay goes no faster than requested, also after a restart', async () => {
-  const { world, node, heal } = await withLetters(4)
+  const { world, node, heal } = await withDeadLetters(4)
   heal()
   const { id } = await heard(world, node.engine.replays.begin(T, {}, { force: false, perSecond: 0.5 }))
   await world.pass(1_500)
@@ -121,7 +121,7 @@ test('[RL2] a replay goes no faster than requested, also after a restart', async
 })
 
 test('[RL3] a replay does not retrigger throttling: it respects the rate limit of the route', async () => {
-  const { world, node, heal } = await withLetters(6, { documents: [SOURCE, LIMITED] })
+  const { world, node, heal } = await withDeadLetters(6, { documents: [SOURCE, LIMITED] })
   heal()
   const before = world.calls.length
   const { id } = await heard(world, node.engine.replays.begin(T, {}, { force: false, perSecond: 1_000 }))
@@ -135,7 +135,7 @@ test('[RL3] a replay does not retrigger throttling: it respects the rate limit o
 })
 
 test('[RL4] a node that is behind lets due jobs go first', async () => {
-  const { world, node, heal } = await withLetters(3, { config: { concurrency: 1 } })
+  const { world, node, heal } = await withDeadLetters(3, { config: { concurrency: 1 } })
   heal()
   const { id } = await heard(world, node.engine.replays.begin(T, {}, { force: false }))
   await world.pass(30_000)
@@ -146,7 +146,7 @@ test('[RL4] a node that is behind lets due jobs go first', async () => {
 })
 
 test('[RL5] again repeats an effect, as the next generation of its key', async () => {
-  const { world, node, letters, heal } = await withLetters(1)
+  const { world, node, letters, heal } = await withDeadLetters(1)
   const letter = letters[0] as DeadLetter
   heal()
   // Another event of the same key has made the effect meanwhile.
@@ -207,7 +207,7 @@ test('[RL7] a preview shows the edit, and hides sensitive values', async () => {
 })
 
 test('[RL15] an edit is logged with the hashes before and after', async () => {
-  const { world, node, letters } = await withLetters(1)
+  const { world, node, letters } = await withDeadLetters(1)
   await heard(world, node.engine.edit(T, letters[0]!.id, { data: {}, reason: 'typo' }))
   const after = await world.reads.deadLetter(letters[0]!.id)
   const [line] = node.log.controls.filter(({ action }) => action === 'EDITED')
@@ -215,7 +215,7 @@ test('[RL15] an edit is logged with the hashes before and after', async () => {
 })
 
 test('[RL8] a skip in a preview points to the existing effect', async () => {
-  const { world, node, heal } = await withLetters(1)
+  const { world, node, heal } = await withDeadLetters(1)
   heal()
   const event = await accept(world, node, { kind: 'paid', id: 'later', order: 'o0' })
   const [work] = await world.reads.workOfEvent(event)
@@ -229,7 +229,7 @@ test('[RL8] a skip in a preview points to the existing effect', async () => {
 })
 
 test('[RL9] a preview shows how long its calls take under the rate limit', async () => {
-  const { world, node } = await withLetters(3)
+  const { world, node } = await withDeadLetters(3)
   const slow = { profile: null, perMinute: 2, burst: 2 }
   await heard(world, node.engine.apply(T, [SOURCE, { ...ROUTE, rateLimit: slow }]))
   const preview = await heard(world, node.engine.replays.preview(T, {}, { force: false }))
@@ -241,7 +241,7 @@ test('[RL9] a preview shows how long its calls take under the rate limit', async
 
 test('[RL10] dead letters marked ready are replayed automatically only if configured', async () => {
   for (const replayReadyPerMinute of [0, 60]) {
-    const { world, node, letters, heal } = await withLetters(2, { config: { replayReadyPerMinute } })
+    const { world, node, letters, heal } = await withDeadLetters(2, { config: { replayReadyPerMinute } })
     heal()
     await heard(world, node.engine.ready(T, letters[0]!.id, {}))
     await world.pass(130_000)
@@ -252,10 +252,10 @@ test('[RL10] dead letters marked ready are replayed automatically only if config
 })
 
 test('[RL13] dead letters are found by key, correlation, severity, cause and time', async () => {
-  const { world, letters } = await withLetters(3)
+  const { world, letters } = await withDeadLetters(3)
   const [newest, middle] = letters as [DeadLetter, DeadLetter, DeadLetter]
   const find = async (filter: object, cursor: string | null = null, limit = 10) =>
-    listLetters(world.reads, { ...filter, cursor, limit })
+    listDeadLetters(world.reads, { ...filter, cursor, limit })
   const ids = async (filter: object) => (await find(filter)).items.map(({ id }) => id)
   expect(await ids({ key: 'BOOK:o1' })).toEqual([middle.id])
   expect(await ids({ correlationId: newest.correlationId })).toEqual([newest.id])

@@ -11,7 +11,7 @@ import type { DeadLetterId, EventId, TenantId } from '../../../core/foundation/i
 import type { TenantReads } from '../../../ports/store.ts'
 import type { Commits } from '../../commit/index.ts'
 import type { PreparedReplay } from '../dead-letter-actions.ts'
-import { readLetters } from './dead-letter-pages.ts'
+import { readDeadLetters } from './dead-letter-pages.ts'
 import {
   type BulkReplay,
   guardOf,
@@ -43,7 +43,7 @@ export type ListedReplay = Exclude<BulkReplay, { of: 'deliveries' }>
 
 export async function readRows(reads: TenantReads, replay: ListedReplay, max: number): Promise<NextRows> {
   if (replay.of === 'deadLetters' && replay.filter.ids === undefined) {
-    const page = await readLetters(reads, replay.filter, replay.after, max)
+    const page = await readDeadLetters(reads, replay.filter, replay.after, max)
     return { rows: page.letters, after: page.after, isLast: page.after === null }
   }
   const from = replay.replayed + replay.refused

@@ -86,7 +86,7 @@ export function makeAgents(
     await deps.commits.firmly(item.work.tenant, [leaseGuard(item)], [{ w: 'ledger.observe', key, evidence }])
   }
 
-  const turn = async (
+  const callModel = async (
     call: Call,
     request: Call['request'],
     { timeoutMs, hidden }: { readonly timeoutMs: number; readonly hidden: readonly string[] },
@@ -142,7 +142,12 @@ export function makeAgents(
       if (timeoutMs <= 0)
         return failed('transient', `no fitting answer within ${action.timeoutMs} ms; ${problem}`, last)
       const body = chatRequest(document, messages, left)
-      const { sent, reply } = await turn(call, { ...request, body }, { timeoutMs, hidden }, document.name)
+      const { sent, reply } = await callModel(
+        call,
+        { ...request, body },
+        { timeoutMs, hidden },
+        document.name,
+      )
       const { outcome, error } = sent
       last = outcome
       const verdict = verdictOf(sent, POLICY, { decisions, now: clock.now() })

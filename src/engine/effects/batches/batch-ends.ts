@@ -10,9 +10,9 @@ import type { Ids } from '../../../core/foundation/ids/index.ts'
 import { parseJson } from '../../../core/foundation/json/index.ts'
 import { type MemberOutcome, splitBatch } from '../../../core/queue/batch/index.ts'
 import type { Route, Vars } from '../../../core/routing/index.ts'
+import type { Encryption } from '../../../ports/encryption.ts'
 import type { Log } from '../../../ports/log.ts'
 import type { Random } from '../../../ports/random.ts'
-import type { Seal } from '../../../ports/seal.ts'
 import type { Guard, Store, Write } from '../../../ports/store.ts'
 import type { Commits, StoreTime } from '../../commit/index.ts'
 import { lineOf } from '../../observe/index.ts'
@@ -26,7 +26,7 @@ import { makeMemberEnds } from './member-ends.ts'
 interface Deps {
   readonly store: Store
   readonly commits: Commits
-  readonly seal: Seal
+  readonly encryption: Encryption
   readonly ids: Ids
   readonly random: Random
   readonly time: StoreTime
@@ -55,12 +55,12 @@ export function endBatches(deps: Deps): Participant {
         const halves = CULPABLE.includes(decision.class) ? splitBatch(members) : null
         if (halves !== null) return split(route, decision, halves)
         // A repeatable call without a response may still have had its effect.
-        const inDoubt = doubtOf(decision, held) ?? (await isInDoubt(held))
-        const others = members.map((member) => ends.dead(member, route, decision, inDoubt))
+        const outcomeUnknown = unknownOf(decision, held) ?? (await isOutcomeUnknown(held))
+        const others = members.map((member) => ends.dead(member, route, decision, outcomeUnknown))
         return { decision: asSkipped(decision, decision.error), others }
       }
       case 'cancelled': {
-        const isOpen = await isInDoubt(held)
+        const isOpen = await isOutcomeUnknown(held)
         return { decision, others: members.map((member) => ends.cancelled(member, route, decision, isOpen)) }
       }
       // Another batch of exactly the same members existed before.
@@ -77,7 +77,7 @@ export function endBatches(deps: Deps): Participant {
   ): Promise<Whole> => {
     const outcomes = await outcomesOf(held, route, decision, members)
     const others = members.map((member, index) =>
-      ends.told(member, route, decision, outcomes[index] as MemberOutcome),
+      ends.byOutcome(member, route, decision, outcomes[index] as MemberOutcome),
     )
     if (members.length === 0 || outcomes.some(({ as }) => as === 'done')) return { decision, others }
     // No member's effect is known to exist, and unknown outcomes are recorded under the members' own keys. The same
@@ -101,13 +101,16 @@ export function endBatches(deps: Deps): Participant {
     const keys = members.map(keySentOf)
     const { batch } = route
     if (batch === null || !batch.isPartial) return keys.map(() => ({ as: 'done', result: undefined }))
-    if (decision.said !== undefined) return batch.tell(keys, decision.said)
+    if (decision.said !== undefined) return batch.outcomesOf(keys, decision.said)
     const key = decision.note.key ?? held.work.key
     const entry =
       key === null ? null : await commits.stubbornly(() => store.forTenant(held.work.tenant).ledger(key))
     if (entry === null) return keys.map(() => ({ as: 'done', result: undefined }))
-    const opened = openResult(deps.seal, { ...entry, result: acknowledgedResult(entry) ?? entry.result })
-    if (opened.ok && opened.text !== null) return batch.tell(keys, parseJson(opened.text))
+    const opened = openResult(deps.encryption, {
+      ...entry,
+      result: acknowledgedResult(entry) ?? entry.result,
+    })
+    if (opened.ok && opened.text !== null) return batch.outcomesOf(keys, parseJson(opened.text))
     // An operator decides for all members. A response that was lost or too long to store, and a probe that finds the
     // batch, do not: one member may have been refused.
     if (proofOf(decision, entry) === 'person') return keys.map(() => ({ as: 'done', result: undefined }))
@@ -133,12 +136,12 @@ export function endBatches(deps: Deps): Participant {
     return { decision: skipped, guards, writes, others: [], isSplit: true }
   }
 
-  const isInDoubt = async ({ work }: Held): Promise<boolean> => {
+  const isOutcomeUnknown = async ({ work }: Held): Promise<boolean> => {
     const open = await commits.stubbornly(() => store.forTenant(work.tenant).ledgerOfWork(work.id))
     return open.length > 0
   }
 
-  const tell = (held: Held, route: Route, { others, isSplit }: Whole) => {
+  const logBatch = (held: Held, route: Route, { others, isSplit }: Whole) => {
     const name = route.document.name
     if (isSplit === true) {
       log.control(
@@ -170,7 +173,7 @@ export function endBatches(deps: Deps): Participant {
       // A member belongs to its batch alone: another node that changed the member ended the batch too.
       refused: () => 'stale',
       ended(settlement) {
-        if (settlement?.ok === true) tell(held, route, ended)
+        if (settlement?.ok === true) logBatch(held, route, ended)
       },
     }
   }
@@ -203,7 +206,7 @@ function proofOf({ writes }: Decision, entry: LedgerEntry): LedgerProof | null {
 }
 
 /** Whether the decision leaves the outcome of its key unknown; null: it does not say. */
-function doubtOf({ writes, note }: Decision, { work }: Held): boolean | null {
+function unknownOf({ writes, note }: Decision, { work }: Held): boolean | null {
   const key = note.key ?? work.key
   for (const write of writes) {
     if (write.w === 'ledger.settle' && write.key === key) return write.to === 'unknown'

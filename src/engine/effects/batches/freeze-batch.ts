@@ -6,7 +6,7 @@
 import type { Ids, Incarnation } from '../../../core/foundation/ids/index.ts'
 import { EMPTY_NOTE, type NewWork, type WorkRow } from '../../../core/queue/work/index.ts'
 import type { Route } from '../../../core/routing/index.ts'
-import { bearWork } from '../../../core/store/commit/index.ts'
+import { newWorkRow } from '../../../core/store/commit/index.ts'
 import type { Guard, Store, Write } from '../../../ports/store.ts'
 import type { Commits, FirmResult } from '../../commit/index.ts'
 import type { EngineConfig } from '../../config.ts'
@@ -49,7 +49,7 @@ export function makeFreeze(
       now: result.at,
       after: (delayMs: number) => result.at + delayMs,
     }
-    const row = bearWork(moment, batch, 0, owner)
+    const row = newWorkRow(moment, batch, 0, owner)
     deps.remember(
       row,
       members.map((member) => ({ ...member, work: frozenRow(member, batch.id) })),

@@ -26,7 +26,7 @@ interface Open {
   readonly call: InternalCall
   readonly members: Gathered[]
   bytes: number
-  readonly hands: { give(joined: Joined): void; fail(error: unknown): void }[]
+  readonly waiters: { give(joined: Joined): void; fail(error: unknown): void }[]
   cancel(): void
 }
 
@@ -50,17 +50,17 @@ export function makeGathering(deps: {
     gathered.cancel()
     deps.freeze(gathered.call, gathered.members).then(
       (joined) => {
-        for (const [index, hand] of gathered.hands.entries()) hand.give(joined[index] ?? 'finished')
+        for (const [index, waiter] of gathered.waiters.entries()) waiter.give(joined[index] ?? 'finished')
       },
       (error) => {
-        for (const hand of gathered.hands) hand.fail(error)
+        for (const waiter of gathered.waiters) waiter.fail(error)
       },
     )
   }
 
   const begin = (name: string, call: InternalCall, firstAt: number, maxWaitMs: number): Open => {
     let cancel: () => void = () => {}
-    const gathered: Open = { call, members: [], bytes: 0, hands: [], cancel: () => cancel() }
+    const gathered: Open = { call, members: [], bytes: 0, waiters: [], cancel: () => cancel() }
     const delayMs = Math.max(0, firstAt + maxWaitMs - time.now())
     cancel = clock.after(delayMs, () => close(name, gathered))
     open.set(name, gathered)
@@ -83,7 +83,7 @@ export function makeGathering(deps: {
         return { delayMs: HELD_MS, why: 'another item holds the key' }
       }
       const comeBack = deps.stepAside(call.item.work.tenant)
-      const frozen = new Promise<Joined>((give, fail) => gathered.hands.push({ give, fail }))
+      const frozen = new Promise<Joined>((give, fail) => gathered.waiters.push({ give, fail }))
       gathered.members.push({ item, work, event, key, scope, over })
       gathered.bytes += event.data.length
       const isFull = gathered.members.length >= rules.size || gathered.bytes >= BATCH_BYTES_MAX

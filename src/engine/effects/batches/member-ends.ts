@@ -6,11 +6,11 @@ import { stringifyJson } from '../../../core/foundation/json/index.ts'
 import type { MemberOutcome } from '../../../core/queue/batch/index.ts'
 import { type Attempt, type Counters, EMPTY_NOTE, type Note } from '../../../core/queue/work/index.ts'
 import type { Route } from '../../../core/routing/index.ts'
+import type { Encryption } from '../../../ports/encryption.ts'
 import type { Random } from '../../../ports/random.ts'
-import type { Seal } from '../../../ports/seal.ts'
 import type { Write } from '../../../ports/store.ts'
 import type { StoreTime } from '../../commit/index.ts'
-import { sealResult } from '../../secrets/index.ts'
+import { encryptResult } from '../../secrets/index.ts'
 import {
   again,
   cancelled,
@@ -27,17 +27,22 @@ import { outcomeWord, SAYING, settleLedger } from '../call-outcome.ts'
 import { isMerged, type Member, memberReserve } from './batch-members.ts'
 
 export interface MemberEnds {
-  told(member: Member, route: Route, batch: Decision, outcome: MemberOutcome): OtherEnd
-  /** `inDoubt`: the batch may have been sent. */
-  dead(member: Member, route: Route, batch: Extract<Decision, { to: 'dead' }>, inDoubt: boolean): OtherEnd
-  cancelled(member: Member, route: Route, batch: Decision, inDoubt: boolean): OtherEnd
+  byOutcome(member: Member, route: Route, batch: Decision, outcome: MemberOutcome): OtherEnd
+  /** `outcomeUnknown`: the batch may have been sent. */
+  dead(
+    member: Member,
+    route: Route,
+    batch: Extract<Decision, { to: 'dead' }>,
+    outcomeUnknown: boolean,
+  ): OtherEnd
+  cancelled(member: Member, route: Route, batch: Decision, outcomeUnknown: boolean): OtherEnd
   known(member: Member, route: Route, batch: Decision): OtherEnd
   /** Moves it into another batch unchanged. */
   moved(member: Member, batch: WorkId): Write
 }
 
 export function makeMemberEnds(deps: {
-  readonly seal: Seal
+  readonly encryption: Encryption
   readonly random: Random
   readonly time: StoreTime
   readonly decisions: Decisions
@@ -87,7 +92,7 @@ export function makeMemberEnds(deps: {
   }
 
   return {
-    told(member, route, batch, outcome) {
+    byOutcome(member, route, batch, outcome) {
       const counters = triedOnce(member)
       if (outcome.as === 'untold') return untold(member, route, batch, outcome.why)
       if (outcome.as === 'refused') {
@@ -104,7 +109,7 @@ export function makeMemberEnds(deps: {
       }
       const { effectRef } = batch.note
       const text = outcome.result === undefined ? null : stringifyJson(outcome.result)
-      const result = sealResult(deps.seal, member, member.key, text)
+      const result = encryptResult(deps.encryption, member, member.key, text)
       const note = { ...noteOf(member, batch), effectRef }
       return ended(
         member,
@@ -113,24 +118,24 @@ export function makeMemberEnds(deps: {
         settleLedger(member.key, 'done', proofOf(batch), effectRef, result),
       )
     },
-    dead(member, route, batch, inDoubt) {
+    dead(member, route, batch, outcomeUnknown) {
       const counters = { ...triedOnce(member), attempts: member.work.attempts + batch.counters.attempts }
       const note = { ...noteOf(member, batch), class: batch.class, lastError: batch.error }
-      const ledger = inDoubt
+      const ledger = outcomeUnknown
         ? settleLedger(member.key, 'unknown', 'no-answer', null, null)
         : settleLedger(member.key, 'released', 'not-applied', null, null)
       const { reason, error } = batch
       const died = dead({ class: batch.class, reason, error }, { counters, note })
       return ended(member, route, died, ledger)
     },
-    cancelled(member, route, batch, inDoubt) {
+    cancelled(member, route, batch, outcomeUnknown) {
       const { attempts, waits, losses } = member.work
       const note = { ...noteOf(member, batch), lastError: batch.note.lastError }
       return ended(
         member,
         route,
         cancelled({ counters: { attempts, waits, losses }, note }),
-        inDoubt
+        outcomeUnknown
           ? settleLedger(member.key, 'unknown', 'no-answer', null, null)
           : settleLedger(member.key, 'released', 'never-sent', null, null),
       )

@@ -7,8 +7,8 @@ import type { EffectOptions, FunctionContext } from '../../../ports/code.ts'
 import { RetryableError, TerminalError } from '../../../sdk/errors.ts'
 import {
   accept,
-  type Hand,
-  makeHand,
+  type Deferred,
+  makeDeferred,
   makeWorld,
   type Node,
   PAID,
@@ -71,18 +71,18 @@ describe('an effect', () => {
     const node = await start(world, async (_input, { effect }) => ({
       post: await effect('post', vendor.post),
     }))
-    let held: Hand<void> | null = null
+    let held: Deferred<void> | null = null
     node.faults.commit = async (commit, pass) => {
       if (commit.writes.some(({ w }) => w === 'ledger.reserve')) await held?.promise
       return pass()
     }
-    held = makeHand<void>()
+    held = makeDeferred<void>()
     const id = await accept(world, node)
     // More often than the route has attempts.
     for (let stall = 0; stall < 5; stall += 1) {
       await world.pass(TIMEOUT + 1_000)
       const last = held
-      held = makeHand<void>()
+      held = makeDeferred<void>()
       last.give()
       await world.pass(2_000)
     }
@@ -431,7 +431,7 @@ describe('an effect', () => {
 
   test('[FE9] that is open at the timeout is unknown; its late success settles it, and the function goes on', async () => {
     const world = makeWorld()
-    const late = makeHand<unknown>()
+    const late = makeDeferred<unknown>()
     const vendor = makeVendor(() => late.promise)
     const signals: boolean[] = []
     const node = await start(world, async (_input, { effect }) => {
@@ -461,13 +461,13 @@ describe('an effect', () => {
   test('[FE10] of a stale owner adds evidence, which settles the unknown outcome for the new owner', async () => {
     for (const isClaimed of [true, false]) {
       const world = makeWorld()
-      const late = makeHand<unknown>()
+      const late = makeDeferred<unknown>()
       const vendor = makeVendor(() => late.promise)
       const book: StaticFunction = async (_input, { effect }) => ({ made: await effect('post', vendor.post) })
       const first = await start(world, book)
       const eventId = await accept(world, first)
       // A second process of the same node fences the first.
-      const gate = makeHand<void>()
+      const gate = makeDeferred<void>()
       const claim = async <Value>(pass: () => Promise<Value>) => {
         if (!isClaimed) await gate.promise
         return pass()
@@ -524,7 +524,7 @@ describe('a run that was stopped', () => {
 
   test('[FE11] behind a key that another job holds waits, and uses no attempt', async () => {
     const world = makeWorld()
-    const first = makeHand<unknown>()
+    const first = makeDeferred<unknown>()
     const vendor = makeVendor((call) => (call === 1 ? first.promise : { id: 'v2' }))
     const node = await start(world, (input, context) => swallow(input, context, vendor))
     const one = await accept(world, node)
@@ -560,7 +560,7 @@ describe('a run that was stopped', () => {
 
   test('[FE13] effects that are not awaited are awaited before the job ends', async () => {
     const world = makeWorld()
-    const slow = makeHand<unknown>()
+    const slow = makeDeferred<unknown>()
     const vendor = makeVendor(() => slow.promise)
     const node = await start(world, (_input, { effect }) => {
       void effect('post', vendor.post).catch(() => {})
@@ -701,7 +701,7 @@ describe('a job that is cancelled with two unknown outcomes', () => {
   })
 
   test('[DL11] names the next when evidence settles the first', async () => {
-    const late = makeHand<unknown>()
+    const late = makeDeferred<unknown>()
     const { world, look } = await cancelled((key) =>
       key.endsWith('#a') ? late.promise : new Promise(() => {}),
     )

@@ -20,12 +20,12 @@ import type { Commits, StoreTime } from '../../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../../config.ts'
 import type { Lease } from '../../leases/index.ts'
 import { lineOf } from '../../observe/index.ts'
-import { openResult, scrubOrNull, sealResult } from '../../secrets/index.ts'
+import { encryptResult, openResult, scrubOrNull } from '../../secrets/index.ts'
 import { type Decisions, type Obstacle, SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../../settlement/index.ts'
 import { isFresh, leaseGuard, ledgerGuard, newEntry, reserveGuard, settleLedger } from '../call-outcome.ts'
-import type { Witness } from '../late-acks.ts'
+import type { LateAcks } from '../late-acks.ts'
 import { checkEffect, keepResult, readResult, refOfResult } from './function-effect-values.ts'
-import { isDoubt, makeObstacles } from './function-obstacles.ts'
+import { isUnknown, makeObstacles } from './function-obstacles.ts'
 import type { EffectBody, FunctionRun, OpenEffect } from './function-run.ts'
 
 export interface FunctionEffects {
@@ -46,12 +46,12 @@ type Round = { readonly entry: LedgerEntry | null } | { readonly value: unknown 
 const ROUNDS_MAX = 6
 
 export function makeFunctionEffects(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'log' | 'seal'> & {
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'log' | 'encryption'> & {
     readonly commits: Commits
     readonly lease: Lease
     readonly time: StoreTime
     readonly decisions: Decisions
-    readonly witness: Witness
+    readonly lateAcks: LateAcks
   },
   config: Pick<EngineConfig, 'sendWithinMs' | 'resultBytesMax'>,
 ): FunctionEffects {
@@ -98,7 +98,7 @@ export function makeFunctionEffects(
       if ('value' in next) return next.value
       entry = next.entry
     }
-    return wait(run, effect, SHORT_WAIT_MS, 'the ledger entry keeps changing', isDoubt(run, effect, entry))
+    return wait(run, effect, SHORT_WAIT_MS, 'the ledger entry keeps changing', isUnknown(run, effect, entry))
   }
 
   const stepOnce = async (
@@ -129,7 +129,7 @@ export function makeFunctionEffects(
       case 'believe':
         return believe(run, effect, entry)
       case 'doubt':
-        return declareDoubt(run, effect, entry)
+        return declareUnknown(run, effect, entry)
       case 'probe':
         return probe(run, effect, options, entry)
       case 'wait':
@@ -159,7 +159,7 @@ export function makeFunctionEffects(
     // Reserve last: everything that could still stop the call has been checked by now.
     if (!(await lease.covers(item.owner, config.sendWithinMs + run.action.timeoutMs + SETTLE_MARGIN_MS))) {
       const error = 'the lease could not be made long enough for the function'
-      return wait(run, effect, SHORT_WAIT_MS, error, isDoubt(run, effect, over))
+      return wait(run, effect, SHORT_WAIT_MS, error, isUnknown(run, effect, over))
     }
     const askedAt = clock.monotonic()
     const result = await commits.firmly(
@@ -189,9 +189,9 @@ export function makeFunctionEffects(
     if (isLate || refusal !== null) {
       // Something else stopped the run meanwhile, or its time is over: release the key.
       await settleHeld(run, effect, settleNothing(effect, 'never-sent'))
-      if (refusal !== null && !run.isLate && !repeatsDoubt(effect)) throw new StoppedError(refusal)
+      if (refusal !== null && !run.isLate && !repeatsUnknown(effect)) throw new StoppedError(refusal)
       const error = 'the reserve took too long; nothing was called'
-      return wait(run, effect, SHORT_WAIT_MS, error, repeatsDoubt(effect))
+      return wait(run, effect, SHORT_WAIT_MS, error, repeatsUnknown(effect))
     }
     return call(run, effect, body)
   }
@@ -219,12 +219,12 @@ export function makeFunctionEffects(
       })
     }
     const effectRef = scrubOrNull(item.event, refOfResult(value))
-    const result = sealResult(deps.seal, item, effect.key, kept.text)
+    const result = encryptResult(deps.encryption, item, effect.key, kept.text)
     if (isLeft(effect)) {
       // The job was settled without this effect: the result is evidence, and settles the unknown outcome.
       run
         .ended()
-        .then(() => deps.witness.bear(run.call, effect.key, effectRef, result))
+        .then(() => deps.lateAcks.recordLateAck(run.call, effect.key, effectRef, result))
         .catch((error) => log.warn('work.witness-lost', { work: item.work.id, error: messageOf(error) }))
       throw new StoppedError('the function took too long and was stopped')
     }
@@ -237,7 +237,7 @@ export function makeFunctionEffects(
     )
     const isDone = settled.ok || (settled.found?.f === 'ledger' && settled.found.entry.state === 'done')
     if (!isDone) {
-      await deps.witness.bear(run.call, effect.key, effectRef, result)
+      await deps.lateAcks.recordLateAck(run.call, effect.key, effectRef, result)
       return stale(run, effect)
     }
     report(run, effect, 'DONE', Math.round(clock.monotonic() - startedAt))
@@ -252,16 +252,17 @@ export function makeFunctionEffects(
    */
   const settleThrown = async (run: FunctionRun, effect: OpenEffect, error: unknown): Promise<void> => {
     const isPartly = effect.acts > 0 && run.isOfCall(error)
-    const isDoubted = isPartly && !effect.abilities.idempotent
-    if (run.wasHeldBack(error) && !isDoubted) {
+    const isUnknownRepeated = isPartly && !effect.abilities.idempotent
+    if (run.wasHeldBack(error) && !isUnknownRepeated) {
       await settleCalled(run, effect, isPartly)
       return
     }
     const outcome = outcomeOfError(error)
     if (outcome.kind !== 'failed') return
-    const isNothing = outcome.how !== 'threw' && !run.wasTold(error) && !repeatsDoubt(effect) && !isDoubted
+    const isNothing =
+      outcome.how !== 'threw' && !run.wasTold(error) && !repeatsUnknown(effect) && !isUnknownRepeated
     if (!isNothing) {
-      run.stop(obstacles.doubt(run, effect, outcome.message, outcome.afterMs))
+      run.stop(obstacles.unknownOutcome(run, effect, outcome.message, outcome.afterMs))
       report(run, effect, 'UNKNOWN', null)
       return
     }
@@ -278,7 +279,7 @@ export function makeFunctionEffects(
     report(run, effect, isPartly ? 'UNKNOWN' : 'RELEASED', null)
   }
 
-  const declareDoubt = (run: FunctionRun, effect: OpenEffect, entry: LedgerEntry): never => {
+  const declareUnknown = (run: FunctionRun, effect: OpenEffect, entry: LedgerEntry): never => {
     report(run, effect, 'UNKNOWN', null)
     return stop(run, obstacles.crashed(effect, entry))
   }
@@ -317,7 +318,7 @@ export function makeFunctionEffects(
     const { text } = keepResult(value, config.resultBytesMax)
     const { item } = run.call
     const effectRef = scrubOrNull(item.event, refOfResult(value))
-    const result = sealResult(deps.seal, item, effect.key, text)
+    const result = encryptResult(deps.encryption, item, effect.key, text)
     const write = settleLedger(effect.key, 'done', 'probe', effectRef, result)
     const next = await settleFound(run, effect, entry, write)
     return next ?? { value }
@@ -351,13 +352,13 @@ export function makeFunctionEffects(
    * one stays unknown.
    */
   const settleNothing = (effect: OpenEffect, proof: 'never-sent' | 'not-applied'): Write =>
-    repeatsDoubt(effect)
+    repeatsUnknown(effect)
       ? settleLedger(effect.key, 'unknown', 'no-answer', null, null)
       : settleLedger(effect.key, 'released', proof, null, null)
 
   /** The stored result of the effect, for the function to go on with. */
   const resultOf = (run: FunctionRun, effect: OpenEffect, entry: LedgerEntry): unknown => {
-    const opened = openResult(deps.seal, entry)
+    const opened = openResult(deps.encryption, entry)
     const read = opened.ok ? readResult({ ...entry, result: opened.text }) : opened
     if (read.ok) return read.value
     return stop(run, obstacles.misuse(run, `effect '${effect.name}' is done, but ${read.problem}`))
@@ -368,8 +369,8 @@ export function makeFunctionEffects(
     effect: OpenEffect,
     delayMs: number,
     error: string,
-    inDoubt: boolean,
-  ): never => stop(run, obstacles.wait(run, effect, delayMs, error, inDoubt))
+    outcomeUnknown: boolean,
+  ): never => stop(run, obstacles.wait(run, effect, delayMs, error, outcomeUnknown))
 
   const stale = (run: FunctionRun, effect: OpenEffect): never => stop(run, obstacles.stale(effect))
 
@@ -380,7 +381,9 @@ export function makeFunctionEffects(
 
   const abandon: FunctionEffects['abandon'] = (run, why) => {
     for (const { effect, wasCalled } of run.leave()) {
-      run.stop(wasCalled ? obstacles.doubt(run, effect, why, null) : obstacles.unanswered(effect, why))
+      run.stop(
+        wasCalled ? obstacles.unknownOutcome(run, effect, why, null) : obstacles.unanswered(effect, why),
+      )
       if (wasCalled) report(run, effect, 'UNKNOWN', null)
     }
   }
@@ -410,7 +413,7 @@ function isLeft(effect: OpenEffect): boolean {
   return effect.phase === 'left'
 }
 
-function repeatsDoubt({ over, abilities }: OpenEffect): boolean {
+function repeatsUnknown({ over, abilities }: OpenEffect): boolean {
   return over?.state === 'unknown' && !abilities.idempotent
 }
 

@@ -4,7 +4,7 @@
 // Invariants: W5 a job whose effect may exist never dies and is never done: it is parked for an operator, with the key
 // of that effect. An unknown outcome of an earlier run is found even if this run did not reach it.
 
-import { type FunctionOutcome, tellFailure } from '../../../core/effects/function/index.ts'
+import { type FunctionOutcome, failureText } from '../../../core/effects/function/index.ts'
 import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
 import { type Attempt, EMPTY_NOTE } from '../../../core/queue/work/index.ts'
 import type { Commits, StoreTime } from '../../commit/index.ts'
@@ -29,7 +29,7 @@ export interface FunctionEnds {
   /** Settles the job by the obstacles of the run. False: there are none, and the function's own result decides. */
   endStopped(run: FunctionRun, outcome: FunctionOutcome): Promise<boolean>
   /** The job may not run again. False: none of its outcomes is unknown, and it may be dead-lettered. */
-  parkDoubt(call: InternalCall, error: string): Promise<boolean>
+  parkUnknown(call: InternalCall, error: string): Promise<boolean>
 }
 
 export function makeFunctionEnds(
@@ -55,12 +55,12 @@ export function makeFunctionEnds(
     for (const entry of forgotten) {
       const known = [...(run.effects?.values() ?? [])].find(({ key }) => key === entry.key)
       const isHarmless = known?.abilities.idempotent === true
-      obstacles.push({ ...forgottenOf(entry, isOver ? 'park' : 'again'), inDoubt: !isHarmless })
+      obstacles.push({ ...forgottenOf(entry, isOver ? 'park' : 'again'), outcomeUnknown: !isHarmless })
     }
     return settle(call, obstacles, run.callsInVain > 0)
   }
 
-  const parkDoubt: FunctionEnds['parkDoubt'] = async (call, error) => {
+  const parkUnknown: FunctionEnds['parkUnknown'] = async (call, error) => {
     const forgotten = await openEntries(call)
     if (forgotten.length === 0) return false
     return settle(
@@ -115,7 +115,7 @@ export function makeFunctionEnds(
       delayMs: step.step === 'again' ? step.delayMs : 0,
       class: failureClass,
       reason: step.step === 'dead' ? step.reason : 'cap_reached',
-      error: tellFailure(outcome),
+      error: failureText(outcome),
     })
   }
 
@@ -218,7 +218,7 @@ export function makeFunctionEnds(
     }
   }
 
-  return { endStopped, parkDoubt }
+  return { endStopped, parkUnknown }
 }
 
 /** The effect that stopped the function, if one did. */
@@ -226,8 +226,8 @@ function stepOf(own: string, key: string | null): string {
   return key === null || key === own ? 'function' : `effect ${key.slice(key.lastIndexOf('#') + 1)}`
 }
 
-function wordOf({ step, inDoubt }: Obstacle): Attempt['outcome'] {
-  if (step === 'again') return inDoubt ? 'unknown' : 'again'
+function wordOf({ step, outcomeUnknown }: Obstacle): Attempt['outcome'] {
+  if (step === 'again') return outcomeUnknown ? 'unknown' : 'again'
   return step === 'park' ? 'parked' : 'dead'
 }
 
@@ -239,7 +239,7 @@ function forgottenOf(entry: LedgerEntry, step: 'park' | 'again'): Obstacle {
     counts: isReserved ? 'attempt' : 'nothing',
     class: 'unknown',
     error: `the outcome of effect '${name}' is unknown, and the function did not come to it again`,
-    inDoubt: true,
+    outcomeUnknown: true,
     guards: [ledgerGuard(entry)],
     writes: isReserved ? [settleLedger(entry.key, 'unknown', 'crash', null, null)] : [],
   })

@@ -17,7 +17,7 @@ import type { FunctionRun, OpenEffect } from './function-run.ts'
 
 export interface Obstacles {
   /** The call may have had its effect; the ledger is updated with the job's next step. */
-  doubt(run: FunctionRun, effect: OpenEffect, error: string, retryAfterMs: number | null): Obstacle
+  unknownOutcome(run: FunctionRun, effect: OpenEffect, error: string, retryAfterMs: number | null): Obstacle
   /**
    * A crash left this job's own reserve: the call may have been made. It counts as an attempt, and is checked
    * in the next run.
@@ -34,7 +34,13 @@ export interface Obstacles {
     entry: LedgerEntry | null,
     reason: 'cap_reached' | 'expired',
   ): Obstacle
-  wait(run: FunctionRun, effect: OpenEffect, delayMs: number, error: string, inDoubt: boolean): Obstacle
+  wait(
+    run: FunctionRun,
+    effect: OpenEffect,
+    delayMs: number,
+    error: string,
+    outcomeUnknown: boolean,
+  ): Obstacle
   /** The job has another owner by now. */
   stale(effect: OpenEffect): Obstacle
   /** A bug in the function: retrying cannot fix it. */
@@ -51,7 +57,7 @@ export function makeObstacles(
 ): Obstacles {
   const { time } = deps
   return {
-    doubt(run, effect, error, retryAfterMs) {
+    unknownOutcome(run, effect, error, retryAfterMs) {
       const { item, route } = run.call
       const { idempotent, keyTtlMs, probeAfterMs } = effect.abilities
       const failureClass = idempotent ? 'transient' : 'unknown'
@@ -69,7 +75,7 @@ export function makeObstacles(
         class: failureClass,
         reason: step.step === 'dead' ? step.reason : 'cap_reached',
         error: `effect '${effect.name}': ${error}`,
-        inDoubt: !idempotent,
+        outcomeUnknown: !idempotent,
         guards: [reserveGuard(item, effect.key)],
         writes: [settleLedger(effect.key, 'unknown', 'no-answer', null, null)],
       })
@@ -79,7 +85,7 @@ export function makeObstacles(
         step: 'again',
         class: 'unknown',
         error: `the node stopped while effect '${effect.name}' was under way; it may be there`,
-        inDoubt: !effect.abilities.idempotent,
+        outcomeUnknown: !effect.abilities.idempotent,
         guards: [ledgerGuard(entry)],
         writes: [settleLedger(effect.key, 'unknown', 'crash', null, null)],
       }),
@@ -89,35 +95,35 @@ export function makeObstacles(
         delayMs: SHORT_WAIT_MS,
         class: 'unknown',
         error: `effect '${effect.name}': the probe gave no answer: ${why}`,
-        inDoubt: true,
+        outcomeUnknown: true,
       }),
     park: (effect, entry) =>
       makeObstacle(effect.key, {
         step: 'park',
         class: 'unknown',
         counts: 'nothing',
-        inDoubt: true,
+        outcomeUnknown: true,
         error: `the outcome of effect '${effect.name}' is unknown and cannot be asked for`,
         guards: [ledgerGuard(entry)],
       }),
     exhausted(run, effect, entry, reason) {
       const { work } = run.call.item
-      const inDoubt = isDoubt(run, effect, entry)
+      const outcomeUnknown = isUnknown(run, effect, entry)
       return makeObstacle(effect.key, {
-        step: inDoubt ? 'park' : 'dead',
+        step: outcomeUnknown ? 'park' : 'dead',
         counts: 'nothing',
-        class: inDoubt ? 'unknown' : (work.class ?? 'transient'),
+        class: outcomeUnknown ? 'unknown' : (work.class ?? 'transient'),
         reason,
         error: work.lastError ?? EXHAUSTED[reason],
-        inDoubt,
+        outcomeUnknown,
         guards: entry === null ? [] : [ledgerGuard(entry)],
       })
     },
-    wait: (run, effect, delayMs, error, inDoubt) =>
+    wait: (run, effect, delayMs, error, outcomeUnknown) =>
       makeWait(effect.key, run.call.item.work, time.now(), {
         delayMs,
         error: `effect '${effect.name}': ${error}`,
-        inDoubt,
+        outcomeUnknown,
       }),
     stale: (effect) =>
       makeObstacle(effect.key, {
@@ -129,6 +135,6 @@ export function makeObstacles(
 }
 
 /** An earlier call of this job may have had the effect, and repeating it is not safe. */
-export function isDoubt(run: FunctionRun, { abilities }: OpenEffect, entry: LedgerEntry | null): boolean {
+export function isUnknown(run: FunctionRun, { abilities }: OpenEffect, entry: LedgerEntry | null): boolean {
   return entry?.state === 'unknown' && entry.work === run.call.item.work.id && !abilities.idempotent
 }

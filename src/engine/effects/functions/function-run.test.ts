@@ -4,7 +4,16 @@ import type { StaticFunction } from '../../../adapters/code-static/index.ts'
 import type { RouteDocument } from '../../../core/definitions/documents/index.ts'
 import { Numeral } from '../../../core/foundation/json/index.ts'
 import type { FunctionContext } from '../../../ports/code.ts'
-import { accept, makeHand, makeWorld, PAID, ROUTE, SOURCE, type World, workOf } from '../../engine.fixture.ts'
+import {
+  accept,
+  makeDeferred,
+  makeWorld,
+  PAID,
+  ROUTE,
+  SOURCE,
+  type World,
+  workOf,
+} from '../../engine.fixture.ts'
 
 const TIMEOUT = 5_000
 const NEVER = new Promise<never>(() => {})
@@ -253,7 +262,7 @@ describe('a heartbeat', () => {
   /** By the world's own time, which the test advances. */
   const waiting: { at: number; give: () => void }[] = []
   const wait = (world: World, ms: number) => {
-    const hand = makeHand<void>()
+    const hand = makeDeferred<void>()
     waiting.push({ at: world.now() + ms, give: hand.give })
     return hand.promise
   }

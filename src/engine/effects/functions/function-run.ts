@@ -61,8 +61,8 @@ export class FunctionRun implements FunctionContext {
   readonly #tools: FunctionTools
   #controller: AbortController | null = null
   #event: FunctionEvent | null = null
-  #idle: Hand | null = null
-  #ended: Hand | null = null
+  #idle: Deferred | null = null
+  #ended: Deferred | null = null
   #isEnded = false
   #told: WeakSet<object> | null = null
   #heldBack: WeakSet<object> | null = null
@@ -239,7 +239,7 @@ export class FunctionRun implements FunctionContext {
   /** Resolves when no effect is in progress. */
   idle(): Promise<void> {
     if (this.open === 0) return Promise.resolve()
-    this.#idle ??= makeHand()
+    this.#idle ??= makeDeferred()
     return this.#idle.promise
   }
 
@@ -257,17 +257,17 @@ export class FunctionRun implements FunctionContext {
 
   ended(): Promise<void> {
     if (this.#isEnded) return Promise.resolve()
-    this.#ended ??= makeHand()
+    this.#ended ??= makeDeferred()
     return this.#ended.promise
   }
 }
 
-interface Hand {
+interface Deferred {
   readonly promise: Promise<void>
   give(): void
 }
 
-function makeHand(): Hand {
+function makeDeferred(): Deferred {
   let give = () => {}
   const promise = new Promise<void>((resolve) => {
     give = resolve

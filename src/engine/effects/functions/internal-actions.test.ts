@@ -5,7 +5,7 @@ import {
   accept,
   CREATED,
   LOST,
-  makeHand,
+  makeDeferred,
   makeWorld,
   PAID,
   ROUTE,
@@ -59,7 +59,7 @@ describe('an emitted event', () => {
   test('[R20] is stored with the job’s end in one commit: a stale owner emits nothing', async () => {
     const world = makeWorld()
     const node = await world.node({ name: 'first', documents: [SOURCE, emit('shop.booked')] })
-    const gate = makeHand<void>()
+    const gate = makeDeferred<void>()
     node.faults.commit = async (commit, pass) => {
       if (commit.guards[0]?.g === 'lease') await gate.promise
       return pass()

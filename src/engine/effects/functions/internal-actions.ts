@@ -3,7 +3,7 @@
 // (function-effects.ts).
 
 import type { EmitAction, FunctionAction } from '../../../core/effects/action/index.ts'
-import { failedFunction, findJsonFault, tellFailure } from '../../../core/effects/function/index.ts'
+import { failedFunction, failureText, findJsonFault } from '../../../core/effects/function/index.ts'
 import { keyOfGeneration, type LedgerEntry } from '../../../core/effects/ledger/index.ts'
 import type { FailureClass } from '../../../core/failures/failure/index.ts'
 import { messageOf } from '../../../core/foundation/errors/index.ts'
@@ -17,7 +17,7 @@ import type { EngineConfig, EngineDeps } from '../../config.ts'
 import { type Emitted, findEmitFault, makeEmitted, planEmitted } from '../../events/index.ts'
 import type { Lease } from '../../leases/index.ts'
 import { lineOf } from '../../observe/index.ts'
-import { scrubOf, sealResult } from '../../secrets/index.ts'
+import { encryptResult, scrubOf } from '../../secrets/index.ts'
 import { done, SETTLE_MARGIN_MS, type Settlement, type Settler, skipped } from '../../settlement/index.ts'
 import type { InternalCall } from '../call.ts'
 import { countersOf, isFirstRun, isFresh, ledgerGuard, newEntry } from '../call-outcome.ts'
@@ -30,7 +30,7 @@ export interface InternalActions {
   /** Ends the job if the ledger has its effect already. */
   endKnown(call: InternalCall): Promise<boolean>
   /** Parks a job that may not run again, if the outcome of one of its function's effects is unknown. */
-  parkDoubt(call: InternalCall, error: string): Promise<boolean>
+  parkUnknown(call: InternalCall, error: string): Promise<boolean>
   runFunction(call: InternalCall, action: FunctionAction): Promise<void>
   runEmit(call: InternalCall, action: EmitAction): Promise<void>
   /** Done, with its ledger entry, unless the ledger knows the key. */
@@ -62,7 +62,7 @@ const EMITTED_MAX = 100
 const EMITTED_LENGTH_MAX = 1_048_576
 
 export function makeInternalActions(
-  deps: Pick<EngineDeps, 'store' | 'clock' | 'code' | 'log' | 'seal'> & {
+  deps: Pick<EngineDeps, 'store' | 'clock' | 'code' | 'log' | 'encryption'> & {
     readonly ids: Ids
     readonly settler: Settler
     readonly lease: Lease
@@ -118,7 +118,12 @@ export function makeInternalActions(
       note,
       guards: [free, ...extra.guards],
       writes: [
-        { w: 'ledger.done', entry, effectRef: null, result: sealResult(deps.seal, item, key, result) },
+        {
+          w: 'ledger.done',
+          entry,
+          effectRef: null,
+          result: encryptResult(deps.encryption, item, key, result),
+        },
         ...extra.writes,
       ],
       ...(extra.said === undefined ? {} : { said: extra.said }),
@@ -236,7 +241,7 @@ export function makeInternalActions(
     }
     if (isOpen) return false
     const error = `there is no function \`${name}\` for this tenant any more`
-    if (await ends.parkDoubt(call, error)) return true
+    if (await ends.parkUnknown(call, error)) return true
     await deps.fail(call, { class: 'config', error, retryAfterMs: null })
     return true
   }
@@ -264,7 +269,7 @@ export function makeInternalActions(
     if (outcome.kind === 'failed') {
       return deps.fail(call, {
         class: outcome.how === 'terminal' ? 'validation' : 'transient',
-        error: tellFailure(outcome),
+        error: failureText(outcome),
         retryAfterMs: outcome.afterMs,
       })
     }
@@ -346,7 +351,7 @@ export function makeInternalActions(
     if (!settlement.ok) await settleKnown(call, settlement)
   }
 
-  return { endKnown, parkDoubt: ends.parkDoubt, runFunction, runEmit, complete, settleKnown }
+  return { endKnown, parkUnknown: ends.parkUnknown, runFunction, runEmit, complete, settleKnown }
 }
 
 /** The job repeats an effect that the ledger has, on purpose. */

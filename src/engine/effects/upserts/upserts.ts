@@ -16,7 +16,7 @@ import type { Store } from '../../../ports/store.ts'
 import type { Commits, StoreTime } from '../../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../../config.ts'
 import type { Decisions } from '../../settlement/index.ts'
-import type { Call, Doubt, InternalCall, Performed, Sent } from '../call.ts'
+import type { Call, InternalCall, KnownOutcome, Performed, Sent } from '../call.ts'
 import { errorTextInFull, hostOf, leaseGuard, reserveGuard } from '../call-outcome.ts'
 import { notPerformed, openSecrets } from '../request-secrets.ts'
 import { sendFor, verdictOf } from '../send-request.ts'
@@ -119,7 +119,12 @@ export function makeUpserts(
     return result.ok
   }
 
-  const ask = async (call: Call, action: UpsertAction, scope: Scope, entry: LedgerEntry): Promise<Doubt> => {
+  const ask = async (
+    call: Call,
+    action: UpsertAction,
+    scope: Scope,
+    entry: LedgerEntry,
+  ): Promise<KnownOutcome> => {
     const phase = needsPhases(action) ? lastPhase(entry) : 'unknown'
     if (phase === null) return { effect: 'absent' }
     if (phase === 'update') return { effect: 'unclear' }

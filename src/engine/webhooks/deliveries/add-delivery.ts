@@ -12,7 +12,7 @@ export interface AddedDelivery {
   readonly writes: readonly Write[]
   readonly work: NewWork
   /** Logs it, once it is committed. */
-  told(decided: Decided): void
+  logDecision(decided: Decided): void
 }
 
 export function addDelivery(log: Log, event: EventSummary, work: NewWork, action: string): AddedDelivery {
@@ -28,6 +28,6 @@ export function addDelivery(log: Log, event: EventSummary, work: NewWork, action
     guards: [],
     writes: [add, ...match],
     work,
-    told: (decided: Decided) => log.control({ ...line, message: decidedText(decided) }),
+    logDecision: (decided: Decided) => log.control({ ...line, message: decidedText(decided) }),
   }
 }

@@ -52,7 +52,7 @@ export function endpointWorld(
       await world.pass()
       return (await page).items.toReversed()
     },
-    async told(): Promise<readonly string[]> {
+    async emitted(): Promise<readonly string[]> {
       const page = world.reads.events({ source: 'millrace', cursor: null, limit: 200 })
       await world.pass()
       return (await page).items.map(({ subject }) => subject).toReversed()

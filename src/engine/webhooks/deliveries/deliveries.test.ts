@@ -9,7 +9,7 @@ import {
   accept,
   answered,
   LOST,
-  makeHand,
+  makeDeferred,
   makeWorld,
   PAID,
   ROUTE,
@@ -76,9 +76,9 @@ describe('an attempt', () => {
       step: 'call',
       attempts: 8,
     })
-    const told = await world.told()
-    expect(told).toContain('integration.failed')
-    expect(told.filter((subject) => subject === 'webhook.dead')).toHaveLength(1)
+    const emitted = await world.emitted()
+    expect(emitted).toContain('integration.failed')
+    expect(emitted.filter((subject) => subject === 'webhook.dead')).toHaveLength(1)
   })
 
   test('[DY16] a later success resolves the failure', async () => {
@@ -87,7 +87,7 @@ describe('an attempt', () => {
     await accept(world, node)
     await world.pass(1 * MINUTE)
     expect(await world.deliveries()).toMatchObject([{ state: 'done', attempts: 2 }])
-    expect(await world.told()).toEqual(['integration.failed', 'integration.failure.resolved'])
+    expect(await world.emitted()).toEqual(['integration.failed', 'integration.failure.resolved'])
   })
 
   test('[DY16] it is not retried sooner than the endpoint asks', async () => {
@@ -295,7 +295,7 @@ describe('owners', () => {
     const world = endpointWorld()
     const vault = world.vault as { resolve: typeof world.vault.resolve }
     const resolve = vault.resolve.bind(vault)
-    const asked = makeHand<void>()
+    const asked = makeDeferred<void>()
     const stale = await world.start([HOOK], { name: 'a', config: { leaseMs: 3_000 } })
     vault.resolve = async (...given) => {
       await asked.promise
@@ -340,11 +340,12 @@ describe('emitted events', () => {
     const watcher = { ...ROUTE, name: 'watch', on: ['webhook.delivered'], key: null, where: null }
     const node = await world.node({ documents: [SOURCE, HOOK, watcher] })
     const id = await accept(world, node)
-    const [told] = (await world.got(world.reads.events({ source: 'millrace', cursor: null, limit: 9 }))).items
-    expect(told).toMatchObject({ subject: 'webhook.delivered', causationId: id, matched: 1 })
+    const [emitted] = (await world.got(world.reads.events({ source: 'millrace', cursor: null, limit: 9 })))
+      .items
+    expect(emitted).toMatchObject({ subject: 'webhook.delivered', causationId: id, matched: 1 })
     const alone = endpointWorld()
     await accept(alone, await alone.start())
-    expect(await alone.told()).toEqual([])
+    expect(await alone.emitted()).toEqual([])
   })
 
   test('[DY6] a test event goes to no other subscription, also when it is matched again', () => {
@@ -371,7 +372,7 @@ describe('emitted events', () => {
       const own = request.url === 'https://both.example/' ? 'subscription:both' : 'subscription:all'
       expect(type === 'shop.events.paid' || data.consumer !== own).toBe(true)
     }
-    const subjects = await world.told()
+    const subjects = await world.emitted()
     expect(subjects.filter((subject) => subject === 'webhook.delivered')).toHaveLength(2)
     expect(world.calls.length).toBeLessThan(12)
   })
@@ -441,7 +442,7 @@ describe('concurrency', () => {
     const node = await world.start([once])
     await accept(world, node)
     await world.pass(2 * SECOND)
-    expect(await world.told()).toContain('webhook.subscription.failing')
+    expect(await world.emitted()).toContain('webhook.subscription.failing')
     await accept(world, node, { ...PAID, id: 'd2' })
     await world.pass(10 * SECOND)
     expect(world.calls).toHaveLength(1)
@@ -527,9 +528,9 @@ describe('operator actions', () => {
     const node = await world.start()
     const id = await accept(world, node)
     await world.got(node.engine.apply(DEFAULT_TENANT, [SOURCE, { ...HOOK, url: 'https://new.example/' }]))
-    const letterOf = async () =>
+    const deadLetterOf = async () =>
       (await world.got(world.reads.deadLetters({ cursor: null, limit: 1 }))).items[0]!
-    const { id: letter } = await letterOf()
+    const { id: letter } = await deadLetterOf()
     const preview = await world.got(
       node.engine.replays.preview(DEFAULT_TENANT, { ids: [letter] }, { force: false }),
     )
@@ -538,7 +539,7 @@ describe('operator actions', () => {
     await world.pass()
     expect(world.calls[1]?.request).toMatchObject({ url: 'https://new.example/' })
     expect(world.calls[1]?.request.headers['webhook-id']).toBe(id)
-    expect((await letterOf()).state).toBe('resolved')
+    expect((await deadLetterOf()).state).toBe('resolved')
     expect((await world.deliveries()).map(({ state }) => state)).toEqual(['dead', 'done'])
   })
 

@@ -5,11 +5,11 @@ import type { Route } from '../../../core/routing/index.ts'
 import type { PlanEvent, StoreTime, UnitOfWork } from '../../commit/index.ts'
 import type { EngineDeps } from '../../config.ts'
 import type { Registry } from '../../definitions/index.ts'
-import type { Pace } from '../../flow-control/index.ts'
+import type { FlowControl } from '../../flow-control/index.ts'
 import type { Item, Lease } from '../../leases/index.ts'
 import type { Decisions, Settler } from '../../settlement/index.ts'
 import type { DeliveryWatch } from './endpoint-reports.ts'
-import type { Lending } from './slot-lending.ts'
+import type { SlotLending } from './slot-lending.ts'
 
 export interface DeliveryDeps
   extends Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'vault' | 'log'> {
@@ -19,14 +19,17 @@ export interface DeliveryDeps
   readonly lease: Lease
   readonly settler: Settler
   readonly decisions: Pick<Decisions, 'decideFailure'>
-  readonly pace: Pick<Pace, 'called' | 'mayCall' | 'prepare' | 'told' | 'windows'>
-  readonly lending: Lending
+  readonly flowControl: Pick<
+    FlowControl,
+    'called' | 'mayCall' | 'prepare' | 'reportResult' | 'endpointConcurrency'
+  >
+  readonly slotLending: SlotLending
   readonly watch: DeliveryWatch
   readonly plan: PlanEvent
   /** Prepares a job to run: its expiry, and the dead letter that it replays. */
   begin(item: Item, route: Route): Promise<Item>
   /** Whether the API or definitions have it, deployed on this node or not. */
-  isKept(tenant: TenantId, name: string): boolean
+  isStored(tenant: TenantId, name: string): boolean
   /** Checks whether another node changed the subscriptions. */
   refresh(tenant: TenantId): Promise<void>
   readonly unitOfWork: Pick<UnitOfWork, 'release'>

@@ -30,7 +30,7 @@ import {
   storableError,
 } from '../../settlement/index.ts'
 import type { DeliveryDeps } from './delivery-deps.ts'
-import { type DeliveryEnd, tellEnd } from './delivery-events.ts'
+import { type DeliveryEnd, deliveryEvent } from './delivery-events.ts'
 import { makeScrubOfEchoes, type Sent } from './echoed-secrets.ts'
 
 export interface Attempted {
@@ -67,7 +67,7 @@ export interface DeliveryEnds {
   /** Retried or dead-lettered, by the retry policy. */
   failed(item: Item, subscription: Subscription, failed: FailedAttempt): Promise<void>
   /** Dead-lettered without a further call. */
-  bury(item: Item, subscription: Subscription, end: Untried): Promise<void>
+  deadLetterJob(item: Item, subscription: Subscription, end: Untried): Promise<void>
   /** `by`: the job that was delivered before. */
   skip(item: Item, subscription: Subscription, by: string, why: string): Promise<void>
   /** Its subscription was removed. */
@@ -88,9 +88,9 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
     { route, document }: Subscription,
     decision: Decision,
     end: DeliveryEnd,
-    how: Parameters<typeof tellEnd>[4],
+    how: Parameters<typeof deliveryEvent>[4],
   ): Promise<Settlement> => {
-    const plan = tellEnd(deps, item, document.name, end, how)
+    const plan = deliveryEvent(deps, item, document.name, end, how)
     if (plan === null) return settler.settle(item, route, decision)
     return settleWith(plan, item, route, decision)
   }
@@ -217,7 +217,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
       })
     },
 
-    async bury(item, subscription, { class: failureClass, reason, error, step }) {
+    async deadLetterJob(item, subscription, { class: failureClass, reason, error, step }) {
       const note = { ...EMPTY_NOTE, class: failureClass, lastError: error }
       const why = { class: failureClass, reason, error, step }
       const decision = dead(why, { counters: countersOf(item), note })

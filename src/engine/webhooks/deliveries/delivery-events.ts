@@ -14,11 +14,11 @@ export type DeliveryEnd = 'webhook.delivered' | 'webhook.dead'
 /**
  * null: no subscription wants it. Otherwise the plan and its writes belong to the commit of the end.
  */
-export function tellEnd(
+export function deliveryEvent(
   deps: {
     readonly ids: Ids
     readonly plan: PlanEvent
-    readonly registry: Pick<Registry, 'candidates' | 'isWanted' | 'isBeyondUs'>
+    readonly registry: Pick<Registry, 'candidates' | 'isWanted' | 'needsNewerVersion'>
     readonly unitOfWork: Pick<UnitOfWork, 'release'>
   },
   { work, event }: Pick<Item, 'work' | 'event'>,
@@ -31,7 +31,7 @@ export function tellEnd(
   const wanting = deps.registry.candidates(tenant, end)
   // A subscription gets no events about its own deliveries.
   const isOwnAlone = wanting.length === 1 && wanting[0]?.consumer === consumer
-  if (isOwnAlone && !deps.registry.isBeyondUs(tenant)) return null
+  if (isOwnAlone && !deps.registry.needsNewerVersion(tenant)) return null
   if (isCanonical(event)) return null
   const plan = canonicalEvent(deps, {
     tenant,

@@ -4,7 +4,7 @@
 
 import type { DeadLetterId, EventId, TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
-import { letterOf, type WorkRow } from '../../../core/queue/work/index.ts'
+import { deadLetterOf, type WorkRow } from '../../../core/queue/work/index.ts'
 import {
   type DeliveryState,
   deliveryState,
@@ -14,7 +14,7 @@ import {
 import { type Page, type PageRequest, StoreError, type TenantReads } from '../../../ports/store.ts'
 import type { Decided } from '../../access/index.ts'
 import type { WorkActions } from '../../settlement/index.ts'
-import { letterOfDead, makeRetry, mustFind, type Retried, type RetryDeps } from './retry-delivery.ts'
+import { deadLetterOfDead, makeRetry, mustFind, type Retried, type RetryDeps } from './retry-delivery.ts'
 
 export interface Delivery {
   readonly work: WorkRow
@@ -48,11 +48,11 @@ export interface DeliveryActions {
   cancel(tenant: TenantId, id: WorkId, decided: Decided & { readonly reason: string }): Promise<void>
 }
 
-export interface DeliveryPeopleDeps extends RetryDeps {
+export interface DeliveryOperatorDeps extends RetryDeps {
   readonly actions: Pick<WorkActions, 'retry' | 'cancel'>
 }
 
-export function makeDeliveryActions(deps: DeliveryPeopleDeps): DeliveryActions {
+export function makeDeliveryActions(deps: DeliveryOperatorDeps): DeliveryActions {
   const { store } = deps
   return {
     async find(tenant, id) {
@@ -80,14 +80,14 @@ async function showDelivery(reads: TenantReads, work: WorkRow): Promise<Delivery
   const [{ items }, letter] = await Promise.all([
     // By its full id: its summary, without the payload.
     reads.events({ q: work.eventId, cursor: null, limit: 1 }),
-    work.state === 'dead' ? letterOfDead(reads, work) : null,
+    work.state === 'dead' ? deadLetterOfDead(reads, work) : null,
   ])
   return {
     work,
     subscription: work.consumer.slice(SUBSCRIPTION_PREFIX.length),
     state: deliveryState(work),
     subject: items[0]?.subject ?? null,
-    deadLetterId: letter?.id ?? letterOf(work),
+    deadLetterId: letter?.id ?? deadLetterOf(work),
   }
 }
 

@@ -7,13 +7,17 @@
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { Guard, Store, Write } from '../../../ports/store.ts'
 
-export interface Turn {
+export interface DeliveryVersion {
   readonly guard: Guard
   readonly write: Write
 }
 
 /** To be read before the rows that the decision is based on. `consumer`: `subscription:<name>` */
-export async function readTurn(store: Store, tenant: TenantId, consumer: string): Promise<Turn> {
+export async function readDeliveryVersion(
+  store: Store,
+  tenant: TenantId,
+  consumer: string,
+): Promise<DeliveryVersion> {
   const key = `turn/${consumer}`
   const version = (await store.forTenant(tenant).record('replay', key))?.version ?? 0
   return {

@@ -1,7 +1,7 @@
 // Views beside a delivery: what would be sent now, and how a node sends to an endpoint.
 
 import type { TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
-import type { EndpointWindow } from '../../flow-control/index.ts'
+import type { EndpointConcurrencyView } from '../../flow-control/index.ts'
 
 /** What would be sent now, by the deployed subscription. It is signed only when it is sent, and contains no secret. */
 export type DeliveryRequest =
@@ -17,5 +17,5 @@ export type DeliveryRequest =
 export interface DeliveryViews {
   request(tenant: TenantId, id: WorkId): Promise<DeliveryRequest>
   /** null: this node has not sent anything to it so far. */
-  window(tenant: TenantId, subscription: string): EndpointWindow | null
+  window(tenant: TenantId, subscription: string): EndpointConcurrencyView | null
 }

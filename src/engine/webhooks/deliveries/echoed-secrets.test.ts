@@ -32,8 +32,8 @@ describe('[DY27] what an endpoint echoes of the request', () => {
     expect(work.state).toBe(status === 200 ? 'done' : 'dead')
     const attempts = await world.got(world.reads.attempts(work.id))
     const letters = await world.got(world.reads.deadLetters({ cursor: null, limit: 10 }))
-    const told = await world.got(world.reads.events({ source: 'millrace', cursor: null, limit: 10 }))
-    const events = await world.got(Promise.all(told.items.map((one) => world.reads.event(one.id))))
+    const emitted = await world.got(world.reads.events({ source: 'millrace', cursor: null, limit: 10 }))
+    const events = await world.got(Promise.all(emitted.items.map((one) => world.reads.event(one.id))))
     expect(attempts[0]?.response).toContain('[hidden]')
     const signature = request.headers['webhook-signature']?.slice('v1,'.length) as string
     expect(signature.length).toBeGreaterThan(40)

@@ -16,11 +16,11 @@ export {
   signRequest,
   type ToRender,
 } from './delivery-request.ts'
-export { readTurn } from './delivery-version-guard.ts'
+export { readDeliveryVersion } from './delivery-version-guard.ts'
 export type { DeliveryRequest, DeliveryViews } from './delivery-views.ts'
 export type { DeliveryWatch, ToldCall } from './endpoint-reports.ts'
 export { makeDeliveryViews } from './make-delivery-views.ts'
 export { isDelivered, isUnderWay, judgeDelivery, newDelivery } from './redelivery.ts'
 export type { Retried } from './retry-delivery.ts'
 export { type DeliveryRunner, makeDeliveryRunner } from './run-delivery.ts'
-export { LENT_MAX, makeLending } from './slot-lending.ts'
+export { LENT_MAX, makeSlotLending } from './slot-lending.ts'

@@ -6,18 +6,18 @@ import { JsonError } from '../../../core/foundation/json/index.ts'
 import { SUBSCRIPTION_PREFIX } from '../../../core/webhooks/subscription/index.ts'
 import type { EngineConfig, EngineDeps } from '../../config.ts'
 import { type Registry, subscriptionOf } from '../../definitions/index.ts'
-import type { Windows } from '../../flow-control/index.ts'
+import type { EndpointConcurrency } from '../../flow-control/index.ts'
 import { renderDelivery } from './delivery-request.ts'
 import type { DeliveryViews } from './delivery-views.ts'
 
 export function makeDeliveryViews(
   deps: Pick<EngineDeps, 'store'> & {
     readonly registry: Pick<Registry, 'subscription'>
-    readonly windows: Pick<Windows, 'view'>
+    readonly endpointConcurrency: Pick<EndpointConcurrency, 'view'>
   },
   config: Pick<EngineConfig, 'vars' | 'version'>,
 ): DeliveryViews {
-  const { store, registry, windows } = deps
+  const { store, registry, endpointConcurrency } = deps
   return {
     async request(tenant, id) {
       const work = await store.forTenant(tenant).work(id)
@@ -41,6 +41,6 @@ export function makeDeliveryViews(
         throw error
       }
     },
-    window: (tenant, name) => windows.view(tenant, SUBSCRIPTION_PREFIX + name),
+    window: (tenant, name) => endpointConcurrency.view(tenant, SUBSCRIPTION_PREFIX + name),
   }
 }

@@ -7,7 +7,7 @@
 import type { DeadLetter } from '../../../core/failures/dead-letter/index.ts'
 import { AppError } from '../../../core/foundation/errors/index.ts'
 import type { Ids, TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
-import { letterOf, type WorkRow } from '../../../core/queue/work/index.ts'
+import { deadLetterOf, type WorkRow } from '../../../core/queue/work/index.ts'
 import type { Vars } from '../../../core/routing/index.ts'
 import type { Subscription } from '../../../core/webhooks/subscription/index.ts'
 import type { Log } from '../../../ports/log.ts'
@@ -17,7 +17,7 @@ import { type Commits, orConflict, retrying } from '../../commit/index.ts'
 import { type Registry, subscriptionOf } from '../../definitions/index.ts'
 import type { WorkActions } from '../../settlement/index.ts'
 import { addDelivery } from './add-delivery.ts'
-import { readTurn } from './delivery-version-guard.ts'
+import { readDeliveryVersion } from './delivery-version-guard.ts'
 import { isDelivered, isUnderWay, newDelivery } from './redelivery.ts'
 
 /** `hurried`: it is due now. `replayed`: its dead letter. `resent`: a new delivery of the same event. */
@@ -84,13 +84,13 @@ export function makeRetry(
     const { tenant, eventId, consumer } = work
     const reads = store.forTenant(tenant)
     const resendOnce = async (retry: () => Promise<Retried>): Promise<Retried> => {
-      const turn = await readTurn(store, tenant, consumer)
+      const deliveryVersion = await readDeliveryVersion(store, tenant, consumer)
       const own = (await reads.workOfEvent(eventId)).filter((one) => one.consumer === consumer)
       const open = own.find(isUnderWay)
       if (open !== undefined)
         throw new AppError('conflict', `${open.id} of the same event is under way already`)
       const dead = own.findLast(({ state }) => state === 'dead')
-      const letter = dead === undefined ? null : await letterOfDead(reads, dead)
+      const letter = dead === undefined ? null : await deadLetterOfDead(reads, dead)
       const isTaken = own.some(isDelivered)
       if (letter !== null && isOpen(letter)) {
         if (isTaken) mustSayWhy(decided)
@@ -101,9 +101,13 @@ export function makeRetry(
       if (event === null) throw new AppError('not_found', `its event ${eventId} is gone`)
       const next = newDelivery(deps, subscription.route, event, { replayOf: eventId, isAgain: true })
       const added = addDelivery(deps.log, event, next, 'RESENT')
-      const result = await commits.once(tenant, [turn.guard], [turn.write, ...added.writes])
+      const result = await commits.once(
+        tenant,
+        [deliveryVersion.guard],
+        [deliveryVersion.write, ...added.writes],
+      )
       if (!result.ok) return retry()
-      added.told(decided)
+      added.logDecision(decided)
       deps.hurry(tenant, consumer)
       deps.wake()
       return { how: 'resent', workId: next.id }
@@ -156,8 +160,8 @@ function mustSayWhy({ reason }: Decided): void {
 const LETTERS_MAX = 50
 
 /** The dead letter that records its end; a later one of the same event if a replay of it failed. */
-export async function letterOfDead(reads: TenantReads, work: WorkRow): Promise<DeadLetter | null> {
-  const replayed = letterOf(work)
+export async function deadLetterOfDead(reads: TenantReads, work: WorkRow): Promise<DeadLetter | null> {
+  const replayed = deadLetterOf(work)
   if (replayed !== null) return reads.deadLetter(replayed)
   const { items } = await reads.deadLetters({ eventId: work.eventId, cursor: null, limit: LETTERS_MAX })
   const own = items.filter(({ consumer }) => consumer === work.consumer)

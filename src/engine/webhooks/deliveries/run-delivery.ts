@@ -43,7 +43,7 @@ export function makeDeliveryRunner(
   deps: DeliveryDeps,
   config: Pick<EngineConfig, 'vars' | 'version'>,
 ): DeliveryRunner {
-  const { store, clock, http, vault, time, registry, lease, pace, lending } = deps
+  const { store, clock, http, vault, time, registry, lease, flowControl, slotLending } = deps
   const ends = makeDeliveryEnds(deps)
 
   const run = async (item: Item): Promise<void> => {
@@ -54,13 +54,13 @@ export function makeDeliveryRunner(
     const subscription = registry.subscription(work.tenant, name) ?? (await lookAgain(work.tenant, name))
     if (subscription === null) {
       // Stored in a form that this version cannot read: another node may. The job goes back, and is not lost.
-      if (deps.isKept(work.tenant, name)) throw new Error(`this node cannot use the subscription ${name}`)
+      if (deps.isStored(work.tenant, name)) throw new Error(`this node cannot use the subscription ${name}`)
       return ends.gone(item, name)
     }
     const { route } = subscription
     // Claimed before this node learned that the subscription was paused: it waits like the others.
     if (route.status !== 'active') return ends.putBack(item, route)
-    const pausedUntil = pace.windows.pausedUntil(work.tenant, work.consumer)
+    const pausedUntil = flowControl.endpointConcurrency.pausedUntil(work.tenant, work.consumer)
     if (pausedUntil !== null) return ends.putBack(item, route)
     return runFor(needsBegin(item) ? await deps.begin(item, route) : item, subscription)
   }
@@ -75,13 +75,13 @@ export function makeDeliveryRunner(
     const { work } = item
     const { route, document } = subscription
     const end = endOf(item, document.retry.attempts)
-    if (end !== null) return ends.bury(item, subscription, end)
+    if (end !== null) return ends.deadLetterJob(item, subscription, end)
     if (work.replayOf !== null && work.generation === 1) {
       const taken = await findTaken(item)
       if (taken !== null) return ends.skip(item, subscription, taken, DELIVERED_BEFORE)
     }
     const rendered = render(item, subscription)
-    if ('error' in rendered) return ends.bury(item, subscription, rendered)
+    if ('error' in rendered) return ends.deadLetterJob(item, subscription, rendered)
     const startedAt = time.now()
     const signed = await signRequest(vault, work.tenant, subscription, rendered, {
       id: item.event.id,
@@ -102,16 +102,16 @@ export function makeDeliveryRunner(
       })
     }
     if (mayGoOnWithOthers(item)) return ends.putBack(item, route)
-    const preparing = pace.prepare(item, route)
+    const preparing = flowControl.prepare(item, route)
     if (preparing !== null) await preparing
     // The last thing that is awaited: the vault and the rate permits took their time, and the lease may have expired meanwhile.
     const covered = lease.covers(item.owner, document.timeoutMs + SETTLE_MARGIN_MS)
     if (!(covered === true || (await covered)) || !lease.holds(item.owner))
       return ends.wait(item, route, SHORT_WAIT_MS, 'the lease could not be made long enough for the call')
-    const closed = pace.mayCall(item, route, null)
+    const closed = flowControl.mayCall(item, route, null)
     if (closed !== null) return ends.wait(item, route, closed.delayMs, closed.why)
     const request = signed
-    const ended = lending.begin(work.tenant, request.body.length)
+    const ended = slotLending.begin(work.tenant, request.body.length)
     let outcome: HttpOutcome
     try {
       outcome = await http.send({
@@ -178,12 +178,16 @@ export function makeDeliveryRunner(
     const isDone = verdict.as === 'delivered'
     const retryAfterMs = isDone ? null : verdict.retryAfterMs
     // A response of a former address says nothing about the deployed one.
-    const isInForce = registry.subscription(tenant, subscription.document.name)?.hash === subscription.hash
-    if (verdict.sign !== null && isInForce)
-      pace.windows.told(tenant, consumer, { startedAt, sign: verdict.sign, retryAfterMs })
-    pace.called(item)
-    const told = isDone ? 'done' : verdict.class
-    pace.told({ item, route: subscription.route, host: null, class: told, retryAfterMs })
+    const isDeployed = registry.subscription(tenant, subscription.document.name)?.hash === subscription.hash
+    if (verdict.sign !== null && isDeployed)
+      flowControl.endpointConcurrency.reportResult(tenant, consumer, {
+        startedAt,
+        sign: verdict.sign,
+        retryAfterMs,
+      })
+    flowControl.called(item)
+    const callClass = isDone ? 'done' : verdict.class
+    flowControl.reportResult({ item, route: subscription.route, host: null, class: callClass, retryAfterMs })
     const attempted: Attempted = { startedAt, outcome, target, sent }
     if (isDone) return ends.delivered(item, subscription, attempted)
     return ends.failed(item, subscription, {

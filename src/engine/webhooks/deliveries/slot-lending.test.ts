@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
-import { makeLending } from './slot-lending.ts'
+import { makeSlotLending } from './slot-lending.ts'
 
 /** The test advances the time; `lent` contains the tenants whose slots are lent now. */
 function makeParts() {
   let now = 0
   let waiting: { readonly at: number; readonly callback: () => void }[] = []
   const lent: TenantId[] = []
-  const lending = makeLending({
+  const slotLending = makeSlotLending({
     clock: {
       monotonic: () => now,
       after(delayMs, callback) {
@@ -21,7 +21,7 @@ function makeParts() {
     },
   })
   return {
-    lending,
+    slotLending,
     lentOf: (tenant: string) => lent.filter((one) => one === tenant).length,
     pass(ms: number) {
       now += ms
@@ -33,9 +33,9 @@ function makeParts() {
 }
 
 test('[DY23] hanging endpoints of one tenant leave slots that can be lent to others', () => {
-  const { lending, lentOf, pass } = makeParts()
-  const ends = Array.from({ length: 2_000 }, () => lending.begin('many' as TenantId, 100))
-  for (let call = 0; call < 300; call += 1) lending.begin('few' as TenantId, 100)
+  const { slotLending, lentOf, pass } = makeParts()
+  const ends = Array.from({ length: 2_000 }, () => slotLending.begin('many' as TenantId, 100))
+  for (let call = 0; call < 300; call += 1) slotLending.begin('few' as TenantId, 100)
   pass(1_000)
   expect([lentOf('many'), lentOf('few')]).toEqual([768, 256])
   // A call that ends makes room for the next, also of the tenant that used up its own share.
@@ -48,9 +48,9 @@ test('[DY23] hanging endpoints of one tenant leave slots that can be lent to oth
 })
 
 test('[DY32] while bodies use up the memory for calls, nothing more is lent', () => {
-  const { lending, lentOf, pass } = makeParts()
+  const { slotLending, lentOf, pass } = makeParts()
   const MIB = 1_048_576
-  const begin = (tenant: string, bytes: number) => lending.begin(tenant as TenantId, bytes)
+  const begin = (tenant: string, bytes: number) => slotLending.begin(tenant as TenantId, bytes)
   // One tenant used up its share, others still get theirs.
   const large = Array.from({ length: 200 }, () => begin('large', MIB))
   begin('small', 1_000)

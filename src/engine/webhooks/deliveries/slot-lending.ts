@@ -9,7 +9,7 @@
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { Clock } from '../../../ports/clock.ts'
 
-export interface Lending {
+export interface SlotLending {
   /** A call with a body of this many bytes begins. The result must be called when it has ended. */
   begin(tenant: TenantId, bytes: number): () => void
 }
@@ -31,12 +31,12 @@ interface Held {
   takeBack: (() => void) | null
 }
 
-export function makeLending(deps: {
+export function makeSlotLending(deps: {
   readonly clock: Pick<Clock, 'monotonic' | 'after'>
   /** Lends a slot of the tenant. The result takes it back. */
   lend(tenant: TenantId): () => void
   readonly bytesMax?: number
-}): Lending {
+}): SlotLending {
   const { clock, bytesMax = BYTES_MAX } = deps
   /** Calls that hold their slot, the oldest first. */
   const holding = new Set<Held>()

@@ -14,20 +14,20 @@ import { makeWatching } from './endpoint-health.ts'
 import { makeRemovals } from './removed-subscriptions.ts'
 import { makeSigningSecrets } from './signing-secrets.ts'
 import { type TellDeps, testEvent } from './subscription-events.ts'
-import { makeBook } from './subscription-state-cache.ts'
+import { makeSubscriptionStateCache } from './subscription-state-cache.ts'
 import type { Subscriptions } from './subscription-types.ts'
 import { makeSubscriptions } from './subscriptions.ts'
 import { testSubscription } from './test-call.ts'
 import { makeMending } from './unfinished-secrets.ts'
 
 export interface SubscriptionKeeping {
-  readonly people: Subscriptions
+  readonly operatorApi: Subscriptions
   /** For definitions. */
   readonly defined: DefinedSubscriptions
   /** For deliveries. */
   readonly watch: DeliveryWatch
   /** Whether the API or definitions have it, deployed on this node or not. */
-  isKept(tenant: TenantId, name: string): boolean
+  isStored(tenant: TenantId, name: string): boolean
   /** Checks whether another node changed something. */
   refresh(tenant: TenantId): Promise<void>
   /** After the definitions are loaded. */
@@ -56,7 +56,7 @@ export function makeSubscriptionKeeping(
   const { store, clock, log, http, vault, registry, ids } = deps
   const now = () => deps.time.now()
   const signing = makeSigningSecrets(deps)
-  const book = makeBook(deps)
+  const stateCache = makeSubscriptionStateCache(deps)
   const tenants = () => store.system('definitions').tenants()
   const removals = makeRemovals({
     ...deps,
@@ -68,17 +68,17 @@ export function makeSubscriptionKeeping(
   const defined = makeDefinedSubscriptions({
     store,
     log,
-    book,
+    stateCache,
     signing,
     now,
     setStatus: registry.setSubscriptionStatus,
     gone: (tenant, name) => removals.begin(tenant, name, false),
   })
-  const mending = makeMending({ ...deps, book, signing, now })
-  const watching = makeWatching({ ...deps, book })
-  const people = makeSubscriptions({
+  const mending = makeMending({ ...deps, stateCache, signing, now })
+  const watching = makeWatching({ ...deps, stateCache })
+  const operatorApi = makeSubscriptions({
     ...deps,
-    book,
+    stateCache,
     signing,
     removals,
     now,
@@ -97,7 +97,7 @@ export function makeSubscriptionKeeping(
     try {
       for (const tenant of await tenants()) {
         if (isStopped) return
-        await book.refresh(tenant)
+        await stateCache.refresh(tenant)
         if (isKeeper) await mend(tenant)
       }
     } catch (error) {
@@ -124,15 +124,15 @@ export function makeSubscriptionKeeping(
       .flatMap(({ document }) => (defined.isDefined(tenant, document.name) ? [document] : []))
 
   return {
-    people,
+    operatorApi,
     defined,
     watch: watching,
-    isKept: (tenant, name) =>
-      book.find(tenant, name)?.record.document != null || defined.isDefined(tenant, name),
-    refresh: (tenant) => book.refresh(tenant),
+    isStored: (tenant, name) =>
+      stateCache.find(tenant, name)?.record.document != null || defined.isDefined(tenant, name),
+    refresh: (tenant) => stateCache.refresh(tenant),
     async start() {
       for (const tenant of await tenants()) {
-        await book.prepare(tenant)
+        await stateCache.prepare(tenant)
         if (isKeeper) await mend(tenant)
       }
       // The node that removes a subscription finishes it; what crashed nodes left is for nodes with the role `schedule`.

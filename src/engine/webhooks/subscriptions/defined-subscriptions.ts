@@ -16,7 +16,7 @@ import { isUnreadable } from '../../commit/index.ts'
 import type { DefinedSubscriptions, Registry } from '../../definitions/index.ts'
 import type { SigningSecrets } from './signing-secrets.ts'
 import { freshRecord, guardOf, readSubscription } from './subscription-records.ts'
-import { type Book, saidStatus } from './subscription-state-cache.ts'
+import { type SubscriptionStateCache, saidStatus } from './subscription-state-cache.ts'
 
 /** The node that made a record without its secret may be about to make it. */
 const GRACE_MS = 1 * MINUTE
@@ -25,7 +25,7 @@ const FOLDER = 'its definition'
 export function makeDefinedSubscriptions(deps: {
   readonly store: Store
   readonly log: Log
-  readonly book: Book
+  readonly stateCache: SubscriptionStateCache
   readonly signing: SigningSecrets
   now(): Instant
   setStatus: Registry['setSubscriptionStatus']
@@ -36,7 +36,7 @@ export function makeDefinedSubscriptions(deps: {
   left(tenant: TenantId): readonly string[]
   isDefined(tenant: TenantId, name: string): boolean
 } {
-  const { store, log, book, signing } = deps
+  const { store, log, stateCache, signing } = deps
   /** Those deployed by definitions. */
   const defined = new Map<TenantId, ReadonlySet<string>>()
   /** Whose secret was checked, and the signing method that it was valid for. */
@@ -44,17 +44,19 @@ export function makeDefinedSubscriptions(deps: {
 
   /** Whether this node made its record. */
   const ensureRecord = async (tenant: TenantId, { name, secret }: SubscriptionDocument): Promise<boolean> => {
-    if (book.find(tenant, name) !== null) return false
-    const made = await book.change(tenant, name, (kept) =>
-      kept === null ? { record: freshRecord(deps.now(), FOLDER, { isSecretUnseen: secret === null }) } : null,
+    if (stateCache.find(tenant, name) !== null) return false
+    const made = await stateCache.change(tenant, name, (stored) =>
+      stored === null
+        ? { record: freshRecord(deps.now(), FOLDER, { isSecretUnseen: secret === null }) }
+        : null,
     )
     return made !== null
   }
 
   const markUnseen = (tenant: TenantId, name: string) =>
-    book.change(tenant, name, (kept) => {
-      if (kept === null || kept.record.state.isSecretUnseen) return null
-      const { record } = kept
+    stateCache.change(tenant, name, (stored) => {
+      if (stored === null || stored.record.state.isSecretUnseen) return null
+      const { record } = stored
       return { record: { ...record, state: { ...record.state, isSecretUnseen: true } } }
     })
 
@@ -67,7 +69,7 @@ export function makeDefinedSubscriptions(deps: {
     const { name } = document
     const current = await signing.current(tenant, document)
     if (current !== null && parseSecret(document.signing, current.secret).ok) return true
-    const record = book.find(tenant, name)?.record
+    const record = stateCache.find(tenant, name)?.record
     if (current === null && !isMine && deps.now() - (record?.createdAt ?? 0) < GRACE_MS) return false
     if (current === null) await signing.generate(tenant, document, FOLDER)
     // Its signing method changed, and receivers may need a while to follow.
@@ -82,9 +84,9 @@ export function makeDefinedSubscriptions(deps: {
       const guards: Guard[] = []
       const taken: string[] = []
       for (const name of names) {
-        const kept = await readSubscription(store.forTenant(tenant), name)
-        if (kept?.record.document != null) taken.push(name)
-        guards.push(guardOf(name, kept?.version ?? 0))
+        const stored = await readSubscription(store.forTenant(tenant), name)
+        if (stored?.record.document != null) taken.push(name)
+        guards.push(guardOf(name, stored?.version ?? 0))
       }
       if (taken.length === 0) return guards
       const others = taken.length > 1 ? ` and ${taken.length - 1} more` : ''
@@ -93,7 +95,7 @@ export function makeDefinedSubscriptions(deps: {
       })
     },
     async prepare(tenant, documents) {
-      await book.prepare(tenant)
+      await stateCache.prepare(tenant)
       for (const document of documents) {
         const place = `${tenant}/${document.name}`
         const isMine = await ensureRecord(tenant, document).catch((error: unknown) => {
@@ -120,7 +122,7 @@ export function makeDefinedSubscriptions(deps: {
       const names = new Set(documents.map(({ name }) => name))
       defined.set(tenant, names)
       for (const document of documents) {
-        const state = book.find(tenant, document.name)?.record.state ?? null
+        const state = stateCache.find(tenant, document.name)?.record.state ?? null
         deps.setStatus(tenant, document.name, saidStatus(document, state))
       }
       for (const name of before ?? []) {
@@ -131,7 +133,7 @@ export function makeDefinedSubscriptions(deps: {
     },
     isDefined: (tenant, name) => defined.get(tenant)?.has(name) === true,
     left: (tenant) =>
-      [...book.all(tenant)].flatMap(([name, { record }]) =>
+      [...stateCache.all(tenant)].flatMap(([name, { record }]) =>
         record.document === null && defined.get(tenant)?.has(name) !== true ? [name] : [],
       ),
   }

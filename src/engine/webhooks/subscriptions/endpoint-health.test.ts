@@ -72,13 +72,13 @@ describe('an endpoint that fails', () => {
     const { subscriptions } = node.engine
     const failing = await world.got(subscriptions.find(T, 'crm'))
     expect(failing).toMatchObject({ status: 'failing', disableAt: world.now() + 5 * DAY })
-    const [told] = await world.toldData('webhook.subscription.failing')
-    expect(told).toMatchObject({ subscription: 'crm', url: 'https://crm.example', warning: 0 })
+    const [emitted] = await world.emittedData('webhook.subscription.failing')
+    expect(emitted).toMatchObject({ subscription: 'crm', url: 'https://crm.example', warning: 0 })
     world.answer(answered(204))
     await world.pay(node)
     await world.pass(MINUTE)
     expect((await world.got(subscriptions.find(T, 'crm'))).status).toBe('active')
-    expect((await world.told()).filter((subject) => subject.startsWith('webhook.'))).toEqual([
+    expect((await world.emitted()).filter((subject) => subject.startsWith('webhook.'))).toEqual([
       'webhook.subscription.failing',
       'webhook.subscription.recovered',
     ])
@@ -92,7 +92,7 @@ describe('an endpoint that fails', () => {
     for (let index = 0; index < 6; index += 1) await world.pay(node)
     const since = (await world.got(node.engine.subscriptions.find(T, 'crm'))).state.failingSince
     const warnings = async () =>
-      (await world.toldData('webhook.subscription.failing')).map(({ warning }) => warning)
+      (await world.emittedData('webhook.subscription.failing')).map(({ warning }) => warning)
     expect(await warnings()).toEqual([0])
     // At 0, 16, 32, 48, 64 and 80 percent of the time.
     for (const known of [[0], [0], [0, 1], [0, 1], [0, 1, 2], [0, 1, 2, 3]]) {
@@ -107,7 +107,7 @@ describe('an endpoint that fails', () => {
     await world.pay(node)
     const item = await world.got(node.engine.subscriptions.find(T, 'crm'))
     expect(item).toMatchObject({ status: 'disabled', state: { because: 'failing', by: null } })
-    expect(await world.toldData('webhook.subscription.disabled')).toMatchObject([{ because: 'failing' }])
+    expect(await world.emittedData('webhook.subscription.disabled')).toMatchObject([{ because: 'failing' }])
     const calls = world.calls.length
     await world.pay(node)
     node = await later(world, node, DAY)
@@ -129,9 +129,9 @@ describe('an endpoint that fails', () => {
       })
       const letters = await world.got(world.reads.deadLetters({ cursor: null, limit: 10 }))
       expect(letters.items.map(({ reason }) => reason)).toEqual(Array(6).fill('rejected'))
-      const told = await world.told()
-      expect(told).toContain('integration.failed')
-      expect(told).not.toContain('webhook.subscription.failing')
+      const emitted = await world.emitted()
+      expect(emitted).toContain('integration.failed')
+      expect(emitted).not.toContain('webhook.subscription.failing')
     },
   )
 
@@ -156,7 +156,7 @@ describe('an endpoint that fails', () => {
     })
     expect(node.engine.deliveries.window(T, 'crm')).toMatchObject({ pausedUntil: null })
     expect(world.calls.slice(4).map(({ request }) => request.url)).toEqual([document.url, document.url])
-    expect(await world.told()).not.toContain('webhook.subscription.disabled')
+    expect(await world.emitted()).not.toContain('webhook.subscription.disabled')
   })
 
   test('[SU29] nor does a call that began before the subscription was enabled', async () => {
@@ -209,7 +209,7 @@ describe('an endpoint that fails', () => {
     )
     const item = await world.got(one.engine.subscriptions.find(T, 'crm'))
     expect(item).toMatchObject({ status: 'disabled', state: { because: 'gone' } })
-    expect(await world.toldData('webhook.subscription.disabled')).toMatchObject([
+    expect(await world.emittedData('webhook.subscription.disabled')).toMatchObject([
       { because: 'gone', by: null },
     ])
     await world.pass(5_000)
@@ -224,7 +224,7 @@ describe('operator actions', () => {
     const node = await world.node({ documents: DOCUMENTS })
     await world.create(node, { retry: { profile: null, attempts: 2, delaysMs: [DAY] } })
     const failing = async () =>
-      (await world.told()).filter((subject) => subject === 'webhook.subscription.failing').length
+      (await world.emitted()).filter((subject) => subject === 'webhook.subscription.failing').length
     const comeAndGo = async () => {
       world.answer(answered(500))
       for (let index = 0; index < 6; index += 1) await world.pay(node)
@@ -282,11 +282,11 @@ describe('operator actions', () => {
       await world.pass(3 * MINUTE)
     }
     expect((await world.got(one.engine.subscriptions.find(T, 'crm'))).status).toBe('active')
-    const told = async () => (await world.told()).filter((subject) => subject.startsWith('webhook.'))
-    expect(await told()).toEqual([])
+    const emitted = async () => (await world.emitted()).filter((subject) => subject.startsWith('webhook.'))
+    expect(await emitted()).toEqual([])
     world.answer(answered(500))
     for (let index = 0; index < 4; index += 1) await world.pay(one)
-    expect(await told()).toEqual(['webhook.subscription.failing'])
+    expect(await emitted()).toEqual(['webhook.subscription.failing'])
   })
 
   test('[SU14] enabling a disabled one sends a test event before all waiting deliveries', async () => {
@@ -311,7 +311,7 @@ describe('operator actions', () => {
     expect(types).toEqual(['webhook.test', 'shop', 'shop', 'shop'])
     const enabling = commits.find((writes) => writes.includes('record.put') && writes.includes('work.add'))
     expect(enabling).toContain('event.append')
-    expect(await world.toldData('webhook.subscription.enabled')).toMatchObject([{ by: 'ada' }])
+    expect(await world.emittedData('webhook.subscription.enabled')).toMatchObject([{ by: 'ada' }])
     // An active one does not change.
     await world.got(subscriptions.enable(T, 'crm', ADA))
     expect(world.calls).toHaveLength(4)
@@ -380,7 +380,7 @@ describe('secrets', () => {
     await world.pass(5 * MINUTE)
     await world.pay(node)
     expect(last()).toHaveLength(1)
-    expect(await world.toldData('webhook.secret.rotated')).toMatchObject([{ version: 2, by: 'ada' }])
+    expect(await world.emittedData('webhook.secret.rotated')).toMatchObject([{ version: 2, by: 'ada' }])
   })
 
   test('[SU15] a rotation needs an overlap of 0 to 7 days, a secret of its form, and one that is not in the environment', async () => {

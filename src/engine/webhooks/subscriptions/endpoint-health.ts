@@ -21,9 +21,9 @@ import type { Log } from '../../../ports/log.ts'
 import type { Store } from '../../../ports/store.ts'
 import type { Registry } from '../../definitions/index.ts'
 import type { DeliveryWatch, ToldCall } from '../deliveries/index.ts'
-import { type TellDeps, tellSubscription } from './subscription-events.ts'
+import { subscriptionEvents, type TellDeps } from './subscription-events.ts'
 import { freshRecord } from './subscription-records.ts'
-import type { Book } from './subscription-state-cache.ts'
+import type { SubscriptionStateCache } from './subscription-state-cache.ts'
 
 type News = SubscriptionInput & ToldCall
 
@@ -46,14 +46,14 @@ export function makeWatching(
   deps: TellDeps & {
     readonly store: Store
     readonly log: Log
-    readonly book: Book
+    readonly stateCache: SubscriptionStateCache
     readonly registry: Registry
   },
 ): DeliveryWatch & {
   /** Resolves when nothing is being written. */
   idle(): Promise<void>
 } {
-  const { store, log, book, registry } = deps
+  const { store, log, stateCache, registry } = deps
   const streaks = new Map<string, Streak>()
   const writing = new Map<string, Promise<void>>()
   /** Subscriptions for which a success waits for a write in progress. */
@@ -93,21 +93,21 @@ export function makeWatching(
     if (state.failingSince !== null) return stepSubscription(state, { type: 'delivered', at }, document)
     return input.isExhausted
       ? stepSubscription(state, { ...input, since: input.at }, document)
-      : { state, tells: [] }
+      : { state, notices: [] }
   }
 
   const write = async (tenant: TenantId, name: string, input: News): Promise<void> => {
     try {
-      const changed = await book.change(tenant, name, async (kept) => {
-        const document = documentFor(tenant, name, input, kept?.record.state)
+      const changed = await stateCache.change(tenant, name, async (stored) => {
+        const document = documentFor(tenant, name, input, stored?.record.state)
         if (document === null) return null
-        const record = kept?.record ?? freshRecord(input.at, ITSELF)
-        const { state, tells } = await decided(tenant, name, record.state, input, document)
+        const record = stored?.record ?? freshRecord(input.at, ITSELF)
+        const { state, notices } = await decided(tenant, name, record.state, input, document)
         if (state === record.state) return null
-        const about = { tenant, document, change: `${name}:${(kept?.version ?? 0) + 1}` }
+        const about = { tenant, document, change: `${name}:${(stored?.version ?? 0) + 1}` }
         return {
           record: { ...record, state, updatedAt: input.at, updatedBy: ITSELF },
-          plans: tells.map((told) => tellSubscription(deps, about, told)),
+          plans: notices.map((told) => subscriptionEvents(deps, about, told)),
         }
       })
       const state = changed?.after?.record.state
@@ -130,16 +130,16 @@ export function makeWatching(
     { at, hash }: ToldCall,
     state: SubscriptionState | undefined,
   ): SubscriptionDocument | null => {
-    const inForce = registry.subscription(tenant, name)
-    if (inForce === null || inForce.hash !== hash) return null
-    return state !== undefined && isBefore(at, state) ? null : inForce.document
+    const deployed = registry.subscription(tenant, name)
+    if (deployed === null || deployed.hash !== hash) return null
+    return state !== undefined && isBefore(at, state) ? null : deployed.document
   }
 
   /** Whether there is anything to write, by what this node knows. */
   const isChange = (tenant: TenantId, name: string, input: News): boolean => {
-    const document = documentFor(tenant, name, input, book.find(tenant, name)?.record.state)
+    const document = documentFor(tenant, name, input, stateCache.find(tenant, name)?.record.state)
     if (document === null) return false
-    const state = book.find(tenant, name)?.record.state ?? FRESH_SUBSCRIPTION
+    const state = stateCache.find(tenant, name)?.record.state ?? FRESH_SUBSCRIPTION
     if (input.type === 'failed' && isRestless(state, input.at)) return false
     return stepSubscription(state, input, document).state !== state
   }
@@ -167,14 +167,15 @@ export function makeWatching(
   return {
     delivered(tenant, name, { at, hash }) {
       if (streaks.size === 0 && registry.statusOf(tenant, name) !== 'failing') return
-      if (documentFor(tenant, name, { at, hash }, book.find(tenant, name)?.record.state) === null) return
+      if (documentFor(tenant, name, { at, hash }, stateCache.find(tenant, name)?.record.state) === null)
+        return
       const isTroubled = streaks.delete(`${tenant}/${name}`)
       if (!isTroubled && registry.statusOf(tenant, name) !== 'failing') return
       note(tenant, name, { type: 'delivered', at, hash })
     },
     failed(tenant, name, { at, hash, error, isExhausted, isGone }) {
       const place = `${tenant}/${name}`
-      const state = book.find(tenant, name)?.record.state
+      const state = stateCache.find(tenant, name)?.record.state
       const document = documentFor(tenant, name, { at, hash }, state)
       if (document === null) return
       const of = `${state?.since ?? ''} ${document.url}`

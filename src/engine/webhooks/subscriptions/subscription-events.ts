@@ -4,7 +4,7 @@ import type { SubscriptionDocument } from '../../../core/definitions/documents/i
 import type { Ids, TenantId } from '../../../core/foundation/ids/index.ts'
 import type { JsonValue } from '../../../core/foundation/json/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
-import { SUBSCRIPTION_PREFIX, type SubscriptionTell } from '../../../core/webhooks/subscription/index.ts'
+import { SUBSCRIPTION_PREFIX, type SubscriptionNotice } from '../../../core/webhooks/subscription/index.ts'
 import type { EventPlan, PlanEvent } from '../../commit/index.ts'
 import { canonicalEvent } from '../../events/index.ts'
 
@@ -20,41 +20,43 @@ export interface About {
   readonly change: string
 }
 
-export function tellSubscription(deps: TellDeps, about: About, told: SubscriptionTell): EventPlan {
-  switch (told.tell) {
+export function subscriptionEvents(deps: TellDeps, about: About, told: SubscriptionNotice): EventPlan {
+  switch (told.notice) {
     case 'failing': {
       const { failingSince, disableAt, warning, error } = told
       const data = { failingSince: iso(failingSince), disableAt: iso(disableAt), warning, error }
-      return tell(deps, about, 'webhook.subscription.failing', data)
+      return planNotice(deps, about, 'webhook.subscription.failing', data)
     }
     case 'recovered':
-      return tell(deps, about, 'webhook.subscription.recovered', { failingSince: iso(told.failingSince) })
+      return planNotice(deps, about, 'webhook.subscription.recovered', {
+        failingSince: iso(told.failingSince),
+      })
     case 'disabled': {
       const { because, reason, by } = told
-      return tell(deps, about, 'webhook.subscription.disabled', { because, reason, by })
+      return planNotice(deps, about, 'webhook.subscription.disabled', { because, reason, by })
     }
     case 'enabled':
-      return tell(deps, about, 'webhook.subscription.enabled', { by: told.by, reason: told.reason })
+      return planNotice(deps, about, 'webhook.subscription.enabled', { by: told.by, reason: told.reason })
   }
 }
 
-export function tellRotated(
+export function rotatedEvent(
   deps: TellDeps,
   about: About,
   rotated: { readonly version: number; readonly oldUntil: Instant | null; readonly by: string },
 ): EventPlan {
   const { version, oldUntil, by } = rotated
-  return tell(deps, about, 'webhook.secret.rotated', { version, oldUntil: iso(oldUntil), by })
+  return planNotice(deps, about, 'webhook.secret.rotated', { version, oldUntil: iso(oldUntil), by })
 }
 
 /** `deps.plan` plans it for this subscription alone. */
 export function testEvent(deps: TellDeps, about: About): EventPlan {
-  return tell(deps, about, 'webhook.test', { message: TEST_MESSAGE })
+  return planNotice(deps, about, 'webhook.test', { message: TEST_MESSAGE })
 }
 
 export const TEST_MESSAGE = 'This is a test. Nothing happened.'
 
-function tell(
+function planNotice(
   deps: TellDeps,
   { tenant, document, change }: About,
   subject: Parameters<typeof canonicalEvent>[1]['subject'],

@@ -4,7 +4,7 @@
 // The change counter is a record of the kind by which a start finds its tenants: a tenant may have subscriptions and no
 // definitions.
 
-import { isSealed } from '../../../core/events/sensitive/index.ts'
+import { isEncrypted } from '../../../core/events/sensitive/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../../core/foundation/json/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import {
@@ -15,61 +15,63 @@ import {
 import type { Guard, TenantReads, Write } from '../../../ports/store.ts'
 import { isUnreadable } from '../../commit/index.ts'
 
-export interface Kept {
+export interface StoredSubscription {
   readonly record: SubscriptionRecord
   readonly version: number
 }
 
-export interface Pulse {
+export interface ChangeCounter {
   readonly version: number
   /** Names of the latest changes, the last one first. */
   readonly recent: readonly string[]
 }
 
-const PULSE = 'subscriptions'
+const COUNTER_KEY = 'subscriptions'
 /** A node that is further behind reads all of them. */
 const RECENT_MAX = 64
 const PAGE = 500
 /** Marks a subscription whose deliveries are being cancelled: the next node that starts continues. */
 const REMOVAL_PREFIX = 'subscription-removed/'
 
-export const NO_PULSE: Pulse = { version: 0, recent: [] }
+export const NO_CHANGES: ChangeCounter = { version: 0, recent: [] }
 
-export async function readPulse(reads: Pick<TenantReads, 'record'>): Promise<Pulse> {
-  const found = await reads.record('bundle', PULSE)
-  if (found === null) return NO_PULSE
+export async function readChangeCounter(reads: Pick<TenantReads, 'record'>): Promise<ChangeCounter> {
+  const found = await reads.record('bundle', COUNTER_KEY)
+  if (found === null) return NO_CHANGES
   return { version: found.version, recent: JSON.parse(found.body) as readonly string[] }
 }
 
 /** Counts one more change: guarded, so that no two have the same number. */
 export function beat(
-  { version, recent }: Pulse,
+  { version, recent }: ChangeCounter,
   name: string,
-): { readonly pulse: Pulse; readonly guard: Guard; readonly write: Write } {
-  const pulse = { version: version + 1, recent: [name, ...recent].slice(0, RECENT_MAX) }
+): { readonly changeCounter: ChangeCounter; readonly guard: Guard; readonly write: Write } {
+  const changeCounter = { version: version + 1, recent: [name, ...recent].slice(0, RECENT_MAX) }
   return {
-    pulse,
-    guard: { g: 'version', of: 'bundle', key: PULSE, version },
+    changeCounter,
+    guard: { g: 'version', of: 'bundle', key: COUNTER_KEY, version },
     write: {
       w: 'record.put',
       kind: 'bundle',
-      key: PULSE,
-      version: pulse.version,
-      body: JSON.stringify(pulse.recent),
+      key: COUNTER_KEY,
+      version: changeCounter.version,
+      body: JSON.stringify(changeCounter.recent),
     },
   }
 }
 
 /** The names that changed since; null: unknown, so all may have changed. */
-export function changedSince(known: Pulse, pulse: Pulse): readonly string[] | null {
-  const count = pulse.version - known.version
-  return count < 0 || count > pulse.recent.length ? null : [...new Set(pulse.recent.slice(0, count))]
+export function changedSince(known: ChangeCounter, changeCounter: ChangeCounter): readonly string[] | null {
+  const count = changeCounter.version - known.version
+  return count < 0 || count > changeCounter.recent.length
+    ? null
+    : [...new Set(changeCounter.recent.slice(0, count))]
 }
 
 export async function readSubscription(
   reads: Pick<TenantReads, 'record'>,
   name: string,
-): Promise<Kept | null> {
+): Promise<StoredSubscription | null> {
   const found = await reads.record('subscription', name)
   return found === null ? null : { record: parse(found.body), version: found.version }
 }
@@ -80,7 +82,7 @@ export const UNREADABLE = 'unreadable'
 export async function trySubscription(
   reads: Pick<TenantReads, 'record'>,
   name: string,
-): Promise<Kept | typeof UNREADABLE | null> {
+): Promise<StoredSubscription | typeof UNREADABLE | null> {
   try {
     return await readSubscription(reads, name)
   } catch (error) {
@@ -92,9 +94,9 @@ export async function trySubscription(
 /** All of them, by name; a record whose version is in `known` is not read again. */
 export async function readSubscriptions(
   reads: Pick<TenantReads, 'records'>,
-  known: ReadonlyMap<string, Kept>,
-): Promise<ReadonlyMap<string, Kept | typeof UNREADABLE>> {
-  const all = new Map<string, Kept | typeof UNREADABLE>()
+  known: ReadonlyMap<string, StoredSubscription>,
+): Promise<ReadonlyMap<string, StoredSubscription | typeof UNREADABLE>> {
+  const all = new Map<string, StoredSubscription | typeof UNREADABLE>()
   let cursor: string | null = null
   do {
     const page: Awaited<ReturnType<TenantReads['records']>> = await reads.records({
@@ -104,7 +106,7 @@ export async function readSubscriptions(
     })
     for (const { key, version, body } of page.items) {
       const before = known.get(key)
-      if (isSealed(body)) all.set(key, UNREADABLE)
+      if (isEncrypted(body)) all.set(key, UNREADABLE)
       else all.set(key, before?.version === version ? before : { record: parse(body), version })
     }
     cursor = page.nextCursor
@@ -116,7 +118,7 @@ export function guardOf(name: string, version: number): Guard {
   return { g: 'version', of: 'subscription', key: name, version }
 }
 
-export function putSubscription(name: string, { record, version }: Kept): Write {
+export function putSubscription(name: string, { record, version }: StoredSubscription): Write {
   const body = stringifyJson(record as unknown as JsonValue)
   return { w: 'record.put', kind: 'subscription', key: name, version, body }
 }

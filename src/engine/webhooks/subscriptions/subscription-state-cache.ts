@@ -36,16 +36,16 @@ import type { EngineDeps } from '../../config.ts'
 import { NEWER_LANGUAGE, putDocument, type Registry } from '../../definitions/index.ts'
 import {
   beat,
+  type ChangeCounter,
   changedSince,
   deleteSubscription,
   guardOf,
-  type Kept,
-  NO_PULSE,
-  type Pulse,
+  NO_CHANGES,
   putSubscription,
-  readPulse,
+  readChangeCounter,
   readSubscription,
   readSubscriptions,
+  type StoredSubscription,
   trySubscription,
   UNREADABLE,
 } from './subscription-records.ts'
@@ -62,24 +62,24 @@ export interface Step {
    * Called once it is durable, and before it is deployed here. If it throws, the change is reverted; only for changes without
    * plans.
    */
-  kept?(): Promise<void>
+  onStored?(): Promise<void>
 }
 
 export interface Changed {
-  readonly before: Kept | null
-  readonly after: Kept | null
+  readonly before: StoredSubscription | null
+  readonly after: StoredSubscription | null
   readonly at: Instant
 }
 
-export interface Book {
+export interface SubscriptionStateCache {
   /** Reads the subscriptions of a tenant, unless they were read. */
   prepare(tenant: TenantId): Promise<void>
   /** Reads what other nodes changed since; one small read if nothing changed. */
   refresh(tenant: TenantId): Promise<void>
   /** The tenants that were read so far. */
   tenants(): readonly TenantId[]
-  find(tenant: TenantId, name: string): Kept | null
-  all(tenant: TenantId): ReadonlyMap<string, Kept>
+  find(tenant: TenantId, name: string): StoredSubscription | null
+  all(tenant: TenantId): ReadonlyMap<string, StoredSubscription>
   /**
    * Decided again, by the record stored then, if another node changed it at the same moment. `decide` returns null if there is
    * nothing to change. Throws what `decide` throws, and `conflict` after too many races.
@@ -87,25 +87,25 @@ export interface Book {
   change(
     tenant: TenantId,
     name: string,
-    decide: (kept: Kept | null) => Step | null | Promise<Step | null>,
+    decide: (stored: StoredSubscription | null) => Step | null | Promise<Step | null>,
   ): Promise<Changed | null>
 }
 
 interface Tenant {
-  pulse: Pulse
-  kept: Map<string, Kept>
+  changeCounter: ChangeCounter
+  stored: Map<string, StoredSubscription>
   /** Names of those that cannot be decrypted here. */
   unreadable: Set<string>
   /** Names of those that call `hmac`, whose key is missing or cannot be decrypted here. */
   keyless: Set<string>
   isRead: boolean
-  turn: Promise<unknown>
+  pending: Promise<unknown>
 }
 
 const SEALED =
   'what is stored of it is encrypted and cannot be read: it was altered, or its master key is not here'
 
-export function makeBook(
+export function makeSubscriptionStateCache(
   deps: Pick<EngineDeps, 'store' | 'log'> & {
     readonly registry: Registry
     readonly commits: Pick<Commits, 'once'>
@@ -114,7 +114,7 @@ export function makeBook(
     /** Jobs of subscriptions may be due that were not claimed before. */
     wake(): void
   },
-): Book {
+): SubscriptionStateCache {
   const { store, log, registry, commits, unitOfWork, ids } = deps
   const tenants = new Map<TenantId, Tenant>()
 
@@ -122,12 +122,12 @@ export function makeBook(
     const known = tenants.get(name)
     if (known !== undefined) return known
     const made: Tenant = {
-      pulse: NO_PULSE,
-      kept: new Map(),
+      changeCounter: NO_CHANGES,
+      stored: new Map(),
       unreadable: new Set(),
       keyless: new Set(),
       isRead: false,
-      turn: Promise.resolve(),
+      pending: Promise.resolve(),
     }
     tenants.set(name, made)
     return made
@@ -135,12 +135,17 @@ export function makeBook(
 
   /** One after the other: a read of the store must not undo a concurrent change. */
   const inTurn = <Value>(tenant: Tenant, work: () => Promise<Value>): Promise<Value> => {
-    const mine = tenant.turn.then(work)
-    tenant.turn = mine.catch(() => {})
+    const mine = tenant.pending.then(work)
+    tenant.pending = mine.catch(() => {})
     return mine
   }
 
-  const enforce = (tenant: TenantId, name: string, before: Kept | null, after: Kept | null) => {
+  const enforce = (
+    tenant: TenantId,
+    name: string,
+    before: StoredSubscription | null,
+    after: StoredSubscription | null,
+  ) => {
     const wasOwn = before?.record.document != null
     const document = after?.record.document ?? null
     // Of definitions: applied again once they are deployed, by what they declare then.
@@ -183,11 +188,14 @@ export function makeBook(
    * Subscriptions that call `hmac` are compiled with its key: it is loaded before the first of them. Those older than `hmac`
    * cannot call it.
    */
-  const loadHmacKeyFor = async (tenant: TenantId, found: Iterable<Kept | typeof UNREADABLE | null>) => {
+  const loadHmacKeyFor = async (
+    tenant: TenantId,
+    found: Iterable<StoredSubscription | typeof UNREADABLE | null>,
+  ) => {
     if (registry.hmacKeys.known(tenant) !== null) return
-    for (const kept of found) {
-      if (kept === null || kept === UNREADABLE) continue
-      const { document, language = 1 } = kept.record
+    for (const stored of found) {
+      if (stored === null || stored === UNREADABLE) continue
+      const { document, language = 1 } = stored.record
       if (language < HMAC_LANGUAGE || !mayUseHmac(document)) continue
       await registry.hmacKeys.load(tenant)
       return
@@ -198,94 +206,99 @@ export function makeBook(
    * A key that was missing or could not be decrypted may be usable by now: another node encrypts it again with the current
    * master key.
    */
-  const compileKeyless = async (tenant: TenantId, book: Tenant) => {
-    if (book.keyless.size === 0 || (await registry.hmacKeys.load(tenant)) === null) return
-    for (const name of [...book.keyless]) {
-      const record = book.kept.get(name)?.record
-      book.keyless.delete(name)
+  const compileKeyless = async (tenant: TenantId, stateCache: Tenant) => {
+    if (stateCache.keyless.size === 0 || (await registry.hmacKeys.load(tenant)) === null) return
+    for (const name of [...stateCache.keyless]) {
+      const record = stateCache.stored.get(name)?.record
+      stateCache.keyless.delete(name)
       if (record?.document != null) compileInto(tenant, record.document, record.language ?? 1)
     }
     deps.wake()
   }
 
-  const learn = (tenant: TenantId, book: Tenant, name: string, after: Kept | typeof UNREADABLE | null) => {
+  const learn = (
+    tenant: TenantId,
+    stateCache: Tenant,
+    name: string,
+    after: StoredSubscription | typeof UNREADABLE | null,
+  ) => {
     if (after === UNREADABLE) {
-      if (book.unreadable.has(name)) return
-      book.unreadable.add(name)
-      book.kept.delete(name)
+      if (stateCache.unreadable.has(name)) return
+      stateCache.unreadable.add(name)
+      stateCache.stored.delete(name)
       registry.dropSubscription(tenant, name)
       registry.setSubscriptionUsable(tenant, name, false)
       log.error('subscription.unusable', { tenant, subscription: name, error: SEALED })
       return
     }
-    if (book.unreadable.delete(name)) registry.setSubscriptionUsable(tenant, name, true)
-    const before = book.kept.get(name) ?? null
+    if (stateCache.unreadable.delete(name)) registry.setSubscriptionUsable(tenant, name, true)
+    const before = stateCache.stored.get(name) ?? null
     if (before?.version === after?.version) return
-    if (after === null) book.kept.delete(name)
-    else book.kept.set(name, after)
+    if (after === null) stateCache.stored.delete(name)
+    else stateCache.stored.set(name, after)
     enforce(tenant, name, before, after)
   }
 
   /** Serialized with the changes of the tenant. */
-  const follow = async (tenant: TenantId, book: Tenant) => {
+  const follow = async (tenant: TenantId, stateCache: Tenant) => {
     const reads = store.forTenant(tenant)
-    const pulse = await readPulse(reads)
-    await compileKeyless(tenant, book)
-    if (book.isRead && pulse.version === book.pulse.version) return
-    const names = book.isRead ? changedSince(book.pulse, pulse) : null
+    const changeCounter = await readChangeCounter(reads)
+    await compileKeyless(tenant, stateCache)
+    if (stateCache.isRead && changeCounter.version === stateCache.changeCounter.version) return
+    const names = stateCache.isRead ? changedSince(stateCache.changeCounter, changeCounter) : null
     if (names === null) {
-      const all = await readSubscriptions(reads, book.kept)
+      const all = await readSubscriptions(reads, stateCache.stored)
       await loadHmacKeyFor(tenant, all.values())
-      for (const name of [...book.kept.keys(), ...book.unreadable])
-        if (!all.has(name)) learn(tenant, book, name, null)
-      for (const [name, kept] of all) learn(tenant, book, name, kept)
+      for (const name of [...stateCache.stored.keys(), ...stateCache.unreadable])
+        if (!all.has(name)) learn(tenant, stateCache, name, null)
+      for (const [name, stored] of all) learn(tenant, stateCache, name, stored)
     } else {
       for (const name of names) {
-        const kept = await trySubscription(reads, name)
-        await loadHmacKeyFor(tenant, [kept])
-        learn(tenant, book, name, kept)
+        const stored = await trySubscription(reads, name)
+        await loadHmacKeyFor(tenant, [stored])
+        learn(tenant, stateCache, name, stored)
       }
     }
-    const isFirst = !book.isRead
-    book.pulse = pulse
-    book.isRead = true
-    if (!isFirst || book.kept.size > 0) deps.wake()
+    const isFirst = !stateCache.isRead
+    stateCache.changeCounter = changeCounter
+    stateCache.isRead = true
+    if (!isFirst || stateCache.stored.size > 0) deps.wake()
   }
 
   /** A subscription that is removed and created again must not get a version that another node still guards or knows. */
-  const nextVersion = (kept: Kept | null): number =>
-    kept === null ? Number.parseInt(ids.uuid().slice(-6), 16) + 1 : kept.version + 1
+  const nextVersion = (stored: StoredSubscription | null): number =>
+    stored === null ? Number.parseInt(ids.uuid().slice(-6), 16) + 1 : stored.version + 1
 
   const takeBack = async (
     tenant: TenantId,
-    book: Tenant,
+    stateCache: Tenant,
     name: string,
-    before: Kept | null,
-    after: Kept | null,
+    before: StoredSubscription | null,
+    after: StoredSubscription | null,
   ) => {
-    const { pulse, guard, write } = beat(book.pulse, name)
+    const { changeCounter, guard, write } = beat(stateCache.changeCounter, name)
     const put =
       before === null
         ? deleteSubscription(name)
         : putSubscription(name, { record: before.record, version: (after?.version ?? before.version) + 1 })
     try {
       const result = await commits.once(tenant, [guardOf(name, after?.version ?? 0), guard], [put, write])
-      if (result.ok) book.pulse = pulse
+      if (result.ok) stateCache.changeCounter = changeCounter
     } catch (error) {
       log.error('subscription.not-taken-back', { tenant, subscription: name, error: messageOf(error) })
     }
-    learn(tenant, book, name, await readSubscription(store.forTenant(tenant), name))
+    learn(tenant, stateCache, name, await readSubscription(store.forTenant(tenant), name))
   }
 
   const commitStep = async (
     tenant: TenantId,
-    book: Tenant,
+    stateCache: Tenant,
     name: string,
-    before: Kept | null,
+    before: StoredSubscription | null,
     step: Step,
   ): Promise<Changed | null> => {
     const { guards = [], writes = [], plans = [] } = step
-    const { pulse, guard, write } = beat(book.pulse, name)
+    const { changeCounter, guard, write } = beat(stateCache.changeCounter, name)
     const isNewDocument =
       step.record?.document != null &&
       (before?.record.document == null ||
@@ -306,7 +319,7 @@ export function makeBook(
     }
     // Deployed first: jobs that start with the change find it in its current form.
     const ended = (isStored: boolean) => {
-      if (isStored) learn(tenant, book, name, after)
+      if (isStored) learn(tenant, stateCache, name, after)
     }
     const result = await unitOfWork.once(tenant, {
       guards: [guardOf(name, before?.version ?? 0), guard, ...guards],
@@ -321,51 +334,52 @@ export function makeBook(
       plans: plans.length === 0 ? [] : [{ plans, ended }],
     })
     if (!result.ok) return null
-    book.pulse = pulse
+    stateCache.changeCounter = changeCounter
     try {
-      await step.kept?.()
+      await step.onStored?.()
     } catch (error) {
-      await takeBack(tenant, book, name, before, after)
+      await takeBack(tenant, stateCache, name, before, after)
       throw error
     }
-    if (plans.length === 0) learn(tenant, book, name, after)
+    if (plans.length === 0) learn(tenant, stateCache, name, after)
     deps.wake()
     return { before, after, at: result.at }
   }
 
-  const change: Book['change'] = (tenant, name, decide) => {
-    const book = tenantOf(tenant)
+  const change: SubscriptionStateCache['change'] = (tenant, name, decide) => {
+    const stateCache = tenantOf(tenant)
     const changeOnce = async (retry: () => Promise<Changed | null>): Promise<Changed | null> => {
-      if (!book.isRead) await follow(tenant, book)
-      const kept = await readSubscription(store.forTenant(tenant), name)
-      const step = await decide(kept)
+      if (!stateCache.isRead) await follow(tenant, stateCache)
+      const stored = await readSubscription(store.forTenant(tenant), name)
+      const step = await decide(stored)
       if (step === null) {
-        await loadHmacKeyFor(tenant, [kept])
+        await loadHmacKeyFor(tenant, [stored])
         // Perhaps another node's change, which this one has not read yet.
-        learn(tenant, book, name, kept)
+        learn(tenant, stateCache, name, stored)
         return null
       }
-      const changed = await commitStep(tenant, book, name, kept, step)
+      const changed = await commitStep(tenant, stateCache, name, stored, step)
       if (changed !== null) return changed
-      await follow(tenant, book)
+      await follow(tenant, stateCache)
       return retry()
     }
     const unending = orConflict('this subscription keeps changing')
-    return inTurn(book, () => retrying(RACES_MAX, changeOnce, unending))
+    return inTurn(stateCache, () => retrying(RACES_MAX, changeOnce, unending))
   }
 
   return {
     async prepare(tenant) {
-      const book = tenantOf(tenant)
-      if (!book.isRead) await inTurn(book, () => (book.isRead ? Promise.resolve() : follow(tenant, book)))
+      const stateCache = tenantOf(tenant)
+      if (!stateCache.isRead)
+        await inTurn(stateCache, () => (stateCache.isRead ? Promise.resolve() : follow(tenant, stateCache)))
     },
     refresh(tenant) {
-      const book = tenantOf(tenant)
-      return inTurn(book, () => follow(tenant, book))
+      const stateCache = tenantOf(tenant)
+      return inTurn(stateCache, () => follow(tenant, stateCache))
     },
     tenants: () => [...tenants.keys()],
-    find: (tenant, name) => tenants.get(tenant)?.kept.get(name) ?? null,
-    all: (tenant) => tenants.get(tenant)?.kept ?? new Map(),
+    find: (tenant, name) => tenants.get(tenant)?.stored.get(name) ?? null,
+    all: (tenant) => tenants.get(tenant)?.stored ?? new Map(),
     change,
   }
 }

@@ -40,8 +40,8 @@ export interface HookWorld extends World {
   /** Sends an event, and runs everything that is due. */
   pay(node: Node): Promise<void>
   /** Subjects of the events that this system emitted, the first one first. */
-  told(): Promise<readonly string[]>
-  toldData(subject: string): Promise<readonly Record<string, unknown>[]>
+  emitted(): Promise<readonly string[]>
+  emittedData(subject: string): Promise<readonly Record<string, unknown>[]>
 }
 
 export function makeHookWorld(): HookWorld {
@@ -88,8 +88,8 @@ export function makeHookWorld(): HookWorld {
       paid += 1
       await got(node.send({ kind: 'paid', id: `d${paid}`, order: `o${paid}` }))
     },
-    told: async () => (await events()).map(({ subject }) => subject),
-    async toldData(subject) {
+    emitted: async () => (await events()).map(({ subject }) => subject),
+    async emittedData(subject) {
       const found = (await events()).filter((event) => event.subject === subject)
       const rows = await Promise.all(found.map(({ id }) => got(world.reads.event(id))))
       return rows.map((row) => JSON.parse(row?.data ?? 'null') as Record<string, unknown>)

@@ -23,13 +23,19 @@ import type { Log } from '../../../ports/log.ts'
 import type { Store } from '../../../ports/store.ts'
 import type { Decided } from '../../access/index.ts'
 import { type EventPlan, orConflict, RACES_MAX, retrying } from '../../commit/index.ts'
-import { type Registry, readPulse as readDefinitionsPulse } from '../../definitions/index.ts'
+import { type Registry, readChangeCounter as readDefinitionsCounter } from '../../definitions/index.ts'
 import type { Removals } from './removed-subscriptions.ts'
 import type { SigningSecrets } from './signing-secrets.ts'
-import { type About, type TellDeps, tellRotated, tellSubscription } from './subscription-events.ts'
+import { type About, rotatedEvent, subscriptionEvents, type TellDeps } from './subscription-events.ts'
 import { readHealth } from './subscription-health.ts'
-import { freshRecord, type Kept, putRemoval, readRemoval, removalGuard } from './subscription-records.ts'
-import type { Book, Step } from './subscription-state-cache.ts'
+import {
+  freshRecord,
+  putRemoval,
+  readRemoval,
+  removalGuard,
+  type StoredSubscription,
+} from './subscription-records.ts'
+import type { Step, SubscriptionStateCache } from './subscription-state-cache.ts'
 import type {
   SubscriptionItem,
   SubscriptionQuery,
@@ -42,7 +48,7 @@ interface SubscriptionsDeps extends TellDeps {
   readonly store: Store
   readonly log: Log
   readonly registry: Registry
-  readonly book: Book
+  readonly stateCache: SubscriptionStateCache
   readonly signing: SigningSecrets
   readonly removals: Pick<Removals, 'begin'>
   now(): Instant
@@ -61,7 +67,7 @@ type Verb = 'pause' | 'resume' | 'disable' | 'enable'
 class Overtaken extends Error {}
 
 export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
-  const { store, log, registry, book, signing } = deps
+  const { store, log, registry, stateCache, signing } = deps
 
   const found = (tenant: TenantId, name: string): Subscription => {
     const subscription = registry.subscription(tenant, name)
@@ -72,8 +78,8 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
 
   const itemOf = (tenant: TenantId, { document, hash }: Subscription): SubscriptionItem => {
     const { name } = document
-    const kept = book.find(tenant, name)
-    const record = kept?.record ?? null
+    const stored = stateCache.find(tenant, name)
+    const record = stored?.record ?? null
     const state = record?.state ?? FRESH_SUBSCRIPTION
     const status = effectiveStatus(document, state)
     const { failingSince } = state
@@ -87,7 +93,7 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
       status,
       state,
       disableAt: willDisable ? failingSince + (document.disableAfterMs ?? 0) : null,
-      version: kept?.version ?? 0,
+      version: stored?.version ?? 0,
       createdAt: record?.createdAt ?? null,
       createdBy: record?.createdBy ?? null,
       updatedAt: record?.updatedAt ?? null,
@@ -104,19 +110,23 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
   /** A change by another node a moment ago counts too. */
   const refresh = async (tenant: TenantId) => {
     await deps.refreshDefinitions(tenant)
-    await book.refresh(tenant)
+    await stateCache.refresh(tenant)
   }
 
   /** One of the API; throws otherwise. */
-  const ownOf = (tenant: TenantId, name: string, kept: Kept | null): Kept & { record: Own } => {
-    if (kept?.record.document != null) return kept as Kept & { record: Own }
+  const ownOf = (
+    tenant: TenantId,
+    name: string,
+    stored: StoredSubscription | null,
+  ): StoredSubscription & { record: Own } => {
+    if (stored?.record.document != null) return stored as StoredSubscription & { record: Own }
     found(tenant, name)
     const detail = `${name} stands in the tenant’s definitions: change it there and apply them`
     throw new AppError('managed_by_folder', detail, { details: { definitions: [`Subscription/${name}`] } })
   }
 
-  const refuseTaken = async (tenant: TenantId, name: string, kept: Kept | null) => {
-    if (kept?.record.document != null || deps.isDefined(tenant, name))
+  const refuseTaken = async (tenant: TenantId, name: string, stored: StoredSubscription | null) => {
+    if (stored?.record.document != null || deps.isDefined(tenant, name))
       throw new AppError('name_taken', `there is a subscription ${name} already`)
     const reads = store.forTenant(tenant)
     const [open] = await reads.openCounts([`${SUBSCRIPTION_PREFIX}${name}`], 1)
@@ -131,19 +141,19 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
   const createOnce: Subscriptions['create'] = async (tenant, { document, written }, decided) => {
     const { name } = document
     const reads = store.forTenant(tenant)
-    const pulse = await readDefinitionsPulse(reads)
+    const changeCounter = await readDefinitionsCounter(reads)
     await refresh(tenant)
     let secret: string | null = null
     const by = byOf(decided)
-    await book.change(tenant, name, async (kept): Promise<Step> => {
-      await refuseTaken(tenant, name, kept)
+    await stateCache.change(tenant, name, async (stored): Promise<Step> => {
+      await refuseTaken(tenant, name, stored)
       holdToLimit('subscriptions', registry.subscriptions(tenant).length + 1, deps.limits)
-      if ((await readDefinitionsPulse(reads)) !== pulse) throw new Overtaken()
+      if ((await readDefinitionsCounter(reads)) !== changeCounter) throw new Overtaken()
       const now = deps.now()
       return {
         record: { ...freshRecord(now, by), document, written },
-        guards: [removalGuard(name), { g: 'version', of: 'bundle', key: 'pulse', version: pulse }],
-        async kept() {
+        guards: [removalGuard(name), { g: 'version', of: 'bundle', key: 'pulse', version: changeCounter }],
+        async onStored() {
           if (document.secret === null) secret = (await signing.generate(tenant, document, by)).secret
         },
       }
@@ -177,23 +187,23 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
   ): Promise<SubscriptionView> => {
     await refresh(tenant)
     const by = byOf(decided)
-    const changed = await book.change(tenant, name, (kept) => {
+    const changed = await stateCache.change(tenant, name, (stored) => {
       const subscription = found(tenant, name)
       const { document } = subscription
       const at = deps.now()
-      const record = kept?.record ?? freshRecord(at, by)
+      const record = stored?.record ?? freshRecord(at, by)
       const type = spoken(verb, effectiveStatus(document, record.state))
       const input = { type, at, by, reason: decided.reason ?? null }
-      const { state, tells } = stepSubscription(record.state, input, document)
+      const { state, notices } = stepSubscription(record.state, input, document)
       if (state === record.state) return null
-      const about = { tenant, document, change: `${name}:${(kept?.version ?? 0) + 1}` }
-      const isEnabled = tells.some(({ tell }) => tell === 'enabled')
+      const about = { tenant, document, change: `${name}:${(stored?.version ?? 0) + 1}` }
+      const isEnabled = notices.some(({ notice }) => notice === 'enabled')
       return {
         record: { ...record, state, updatedAt: at, updatedBy: by },
         plans: [
           // First, so that it is created before anything else in the commit.
           ...(isEnabled ? [deps.planTest(about, withStatus(subscription, 'active'))] : []),
-          ...tells.map((told) => tellSubscription(deps, about, told)),
+          ...notices.map((told) => subscriptionEvents(deps, about, told)),
         ],
       }
     })
@@ -261,8 +271,8 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
       await refresh(tenant)
       const by = byOf(decided)
       let secret: string | null = null
-      const changed = await book.change(tenant, name, (kept): Step | null => {
-        const { record } = ownOf(tenant, name, kept)
+      const changed = await stateCache.change(tenant, name, (stored): Step | null => {
+        const { record } = ownOf(tenant, name, stored)
         const hash = hashDocument(record.document)
         if (base !== undefined && base !== hash)
           throw new AppError('conflict', 'somebody else changed it meanwhile: read it again')
@@ -273,7 +283,7 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
         const state = isDeclared ? newlyDeclared(record.state, now, by, decided) : stays
         return {
           record: { ...record, document, written, state, updatedAt: now, updatedBy: by },
-          async kept() {
+          async onStored() {
             secret = await secretAfter(tenant, record.document, document, by)
           },
         }
@@ -284,8 +294,8 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
     },
     async remove(tenant, name, decided) {
       await refresh(tenant)
-      await book.change(tenant, name, (kept) => {
-        ownOf(tenant, name, kept)
+      await stateCache.change(tenant, name, (stored) => {
+        ownOf(tenant, name, stored)
         const version = Number.parseInt(deps.ids.uuid().slice(-6), 16) + 1
         return { record: null, writes: [putRemoval(name, { version, at: deps.now() })] }
       })
@@ -305,21 +315,23 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
       const at = deps.now()
       const mark = { from, overlapMs, by, at }
       // Noted first: after a crash between here and the end, the next node emits the event, and can show the secret.
-      await book.change(tenant, name, (kept) => ({ record: rotatingRecord(kept, mark) }))
+      await stateCache.change(tenant, name, (stored) => ({ record: rotatingRecord(stored, mark) }))
       const { version } = await signing
         .rotate(tenant, document, { secret, overlapMs }, by)
         .catch(async (error) => {
-          await book.change(tenant, name, (kept) => (kept === null ? null : { record: notRotating(kept) }))
+          await stateCache.change(tenant, name, (stored) =>
+            stored === null ? null : { record: notRotating(stored) },
+          )
           throw error
         })
       const oldUntil = from === null || overlapMs === 0 ? null : at + overlapMs
-      await book.change(tenant, name, (kept) => {
-        const { rotating: _, ...state } = kept?.record.state ?? FRESH_SUBSCRIPTION
-        const record = kept?.record ?? freshRecord(at, by)
+      await stateCache.change(tenant, name, (stored) => {
+        const { rotating: _, ...state } = stored?.record.state ?? FRESH_SUBSCRIPTION
+        const record = stored?.record ?? freshRecord(at, by)
         const about = { tenant, document, change: `${name}:secret:${version}` }
         return {
           record: { ...record, state: { ...state, isSecretUnseen: false }, updatedAt: at, updatedBy: by },
-          plans: [tellRotated(deps, about, { version, oldUntil, by })],
+          plans: [rotatedEvent(deps, about, { version, oldUntil, by })],
         }
       })
       log.info('subscription.secret-rotated', { tenant, subscription: name, version, ...saidOf(decided) })
@@ -330,10 +342,10 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
       const { document } = found(tenant, name)
       const by = byOf(decided)
       const current = document.secret === null ? await signing.current(tenant, document) : null
-      await book.change(tenant, name, (kept) => {
-        if (kept === null || current === null || !kept.record.state.isSecretUnseen)
+      await stateCache.change(tenant, name, (stored) => {
+        if (stored === null || current === null || !stored.record.state.isSecretUnseen)
           throw new AppError('secret_shown', 'there is no secret of it that nobody has seen')
-        const { record } = kept
+        const { record } = stored
         const state = { ...record.state, isSecretUnseen: false }
         return { record: { ...record, state, updatedAt: deps.now(), updatedBy: by } }
       })
@@ -406,15 +418,15 @@ function saidOf(decided: Decided) {
 
 type RotatingMark = Omit<NonNullable<SubscriptionState['rotating']>, 'wasUnseen'>
 
-function rotatingRecord(kept: Kept | null, mark: RotatingMark): SubscriptionRecord {
-  const record = kept?.record ?? freshRecord(mark.at, mark.by)
+function rotatingRecord(stored: StoredSubscription | null, mark: RotatingMark): SubscriptionRecord {
+  const record = stored?.record ?? freshRecord(mark.at, mark.by)
   const wasUnseen = record.state.rotating?.wasUnseen ?? record.state.isSecretUnseen
   const state = { ...record.state, isSecretUnseen: true, rotating: { ...mark, wasUnseen } }
   return { ...record, state, updatedAt: mark.at, updatedBy: mark.by }
 }
 
 /** The rotation did not happen. */
-function notRotating({ record }: Kept): SubscriptionRecord {
+function notRotating({ record }: StoredSubscription): SubscriptionRecord {
   const { rotating, ...state } = record.state
   return { ...record, state: { ...state, isSecretUnseen: rotating?.wasUnseen ?? state.isSecretUnseen } }
 }

@@ -84,12 +84,12 @@ test('[SU26] a rotation whose node crashed before the event is emitted by anothe
   world.vault.set = set
   const b = await world.node({ name: 'b', documents: DOCUMENTS })
   await world.pass(2 * MINUTE)
-  expect((await world.told()).filter((subject) => subject === 'webhook.secret.rotated')).toHaveLength(1)
+  expect((await world.emitted()).filter((subject) => subject === 'webhook.secret.rotated')).toHaveLength(1)
   const shown = await world.got(b.engine.subscriptions.revealSecret(DEFAULT_TENANT, 'crm', ADA))
   expect(shown.version).toBe(2)
   // Emitted and seen: the next check finds nothing to fix.
   await world.pass(5 * MINUTE)
-  expect((await world.told()).filter((subject) => subject === 'webhook.secret.rotated')).toHaveLength(1)
+  expect((await world.emitted()).filter((subject) => subject === 'webhook.secret.rotated')).toHaveLength(1)
 })
 
 test('[SU26] a rotation that did not happen leaves the secret unchanged', async () => {
@@ -105,7 +105,7 @@ test('[SU26] a rotation that did not happen leaves the secret unchanged', async 
   await world.pass(2 * MINUTE)
   const { secret } = await world.got(b.engine.subscriptions.find(DEFAULT_TENANT, 'crm'))
   expect(secret).toMatchObject({ version: 1, isUnseen: false })
-  expect(await world.told()).not.toContain('webhook.secret.rotated')
+  expect(await world.emitted()).not.toContain('webhook.secret.rotated')
 })
 
 test('[SU27] keys of the former signing method are published while they sign', async () => {

@@ -14,8 +14,8 @@ import type { SubscriptionRecord } from '../../../core/webhooks/subscription/ind
 import type { Log } from '../../../ports/log.ts'
 import type { Registry } from '../../definitions/index.ts'
 import type { SigningSecrets } from './signing-secrets.ts'
-import { type TellDeps, tellRotated } from './subscription-events.ts'
-import type { Book } from './subscription-state-cache.ts'
+import { rotatedEvent, type TellDeps } from './subscription-events.ts'
+import type { SubscriptionStateCache } from './subscription-state-cache.ts'
 
 export interface Mending {
   /** Those that were changed since the last check, and not within the last minute. */
@@ -29,21 +29,21 @@ const MENDER = 'the start of a node'
 export function makeMending(
   deps: TellDeps & {
     readonly log: Log
-    readonly book: Book
+    readonly stateCache: SubscriptionStateCache
     readonly signing: SigningSecrets
     readonly registry: Pick<Registry, 'subscription'>
     now(): Instant
   },
 ): Mending {
-  const { log, book, signing, registry } = deps
+  const { log, stateCache, signing, registry } = deps
   /** Until when the changes of each tenant were checked. */
   const looked = new Map<TenantId, Instant>()
 
   const markUnseen = (tenant: TenantId, name: string) =>
-    book.change(tenant, name, (kept) =>
-      kept?.record.document == null
+    stateCache.change(tenant, name, (stored) =>
+      stored?.record.document == null
         ? null
-        : { record: { ...kept.record, state: { ...kept.record.state, isSecretUnseen: true } } },
+        : { record: { ...stored.record, state: { ...stored.record.state, isSecretUnseen: true } } },
     )
 
   /** No user has seen a secret that is made here: it is to be revealed. */
@@ -61,19 +61,19 @@ export function makeMending(
     const document = registry.subscription(tenant, name)?.document
     if (document === undefined) return
     const { version } = await signing.show(tenant, document, false)
-    await book.change(tenant, name, (kept) => {
-      const rotating = kept?.record.state.rotating
-      if (kept === null || rotating === undefined) return null
-      const { rotating: _, ...state } = kept.record.state
+    await stateCache.change(tenant, name, (stored) => {
+      const rotating = stored?.record.state.rotating
+      if (stored === null || rotating === undefined) return null
+      const { rotating: _, ...state } = stored.record.state
       const isDone = version !== null && version !== rotating.from
       if (!isDone)
-        return { record: { ...kept.record, state: { ...state, isSecretUnseen: rotating.wasUnseen } } }
+        return { record: { ...stored.record, state: { ...state, isSecretUnseen: rotating.wasUnseen } } }
       const { by, at, overlapMs, from } = rotating
       const oldUntil = from === null || overlapMs === 0 ? null : at + overlapMs
       const about = { tenant, document, change: `${name}:secret:${version}` }
       return {
-        record: { ...kept.record, state },
-        plans: [tellRotated(deps, about, { version, oldUntil, by })],
+        record: { ...stored.record, state },
+        plans: [rotatedEvent(deps, about, { version, oldUntil, by })],
       }
     })
     log.info('subscription.rotation-ended', { tenant, subscription: name, version })
@@ -83,7 +83,7 @@ export function makeMending(
     async look(tenant) {
       const from = looked.get(tenant) ?? Number.NEGATIVE_INFINITY
       const until = deps.now() - GRACE_MS
-      for (const [name, { record }] of book.all(tenant)) {
+      for (const [name, { record }] of stateCache.all(tenant)) {
         if (record.updatedAt <= from || record.updatedAt > until) continue
         if (record.state.rotating !== undefined) await endRotation(tenant, name)
         await ensureSecret(tenant, record)

@@ -126,7 +126,7 @@ export const SAMPLES: readonly SchemeSample[] = [
   },
 ]
 
-export interface Sealed {
+export interface SignedSample {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
   readonly url: string
@@ -137,7 +137,11 @@ export function bodyOf(sample: SchemeSample, text: string): Uint8Array {
 }
 
 /** Signed as the vendor would. */
-export function seal(sample: SchemeSample, body: Uint8Array, more: Partial<SignInput> = {}): Sealed {
+export function signSample(
+  sample: SchemeSample,
+  body: Uint8Array,
+  more: Partial<SignInput> = {},
+): SignedSample {
   const headers = { 'content-type': 'application/json' }
   const url = signedUrl(sample.document, URL_SEEN, headers, body)
   const input = {
@@ -155,7 +159,7 @@ export function seal(sample: SchemeSample, body: Uint8Array, more: Partial<SignI
 
 export function open(
   sample: SchemeSample,
-  sealed: Sealed,
+  signedSample: SignedSample,
   more: {
     readonly secrets?: readonly string[]
     readonly now?: number
@@ -163,7 +167,7 @@ export function open(
   } = {},
 ) {
   return verifySignature(more.document ?? sample.document, {
-    ...sealed,
+    ...signedSample,
     method: 'POST',
     secrets: more.secrets ?? [sample.verifyWith],
     now: more.now ?? NOW,

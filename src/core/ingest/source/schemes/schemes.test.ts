@@ -25,7 +25,7 @@ import {
   SAMPLES,
   type SchemeSample,
   SYMMETRIC,
-  seal,
+  signSample,
 } from './samples.fixture.ts'
 
 const RUNS = { numRuns: 20 }
@@ -54,7 +54,7 @@ describe.each(SAMPLES)('$name', (sample) => {
   test('[SV2] accepts its own signature', () => {
     fc.assert(
       fc.property(texts, (text) => {
-        expect(open(sample, seal(sample, bodyOf(sample, text)))).toEqual({ ok: true })
+        expect(open(sample, signSample(sample, bodyOf(sample, text)))).toEqual({ ok: true })
       }),
       RUNS,
     )
@@ -64,11 +64,14 @@ describe.each(SAMPLES)('$name', (sample) => {
     test('[SV3] refuses a body with any flipped bit', () => {
       fc.assert(
         fc.property(texts, fc.nat(), (text, at) => {
-          const sealed = seal(sample, bodyOf(sample, text))
-          const body = Uint8Array.from(sealed.body)
+          const signedSample = signSample(sample, bodyOf(sample, text))
+          const body = Uint8Array.from(signedSample.body)
           const bit = at % (body.length * 8)
           body[bit >> 3]! ^= 1 << (bit & 7)
-          expect(open(sample, { ...sealed, body })).toMatchObject({ ok: false, code: 'signature_wrong' })
+          expect(open(sample, { ...signedSample, body })).toMatchObject({
+            ok: false,
+            code: 'signature_wrong',
+          })
         }),
         RUNS,
       )
@@ -76,12 +79,15 @@ describe.each(SAMPLES)('$name', (sample) => {
   }
 
   test('[SV3] refuses any other signature', () => {
-    const sealed = seal(sample, bodyOf(sample, 'x'))
+    const signedSample = signSample(sample, bodyOf(sample, 'x'))
     fc.assert(
       fc.property(fc.nat(), (at) => {
-        const changed = tamper(sealed.headers[sample.header] as string, at)
-        const headers = { ...sealed.headers, [sample.header]: changed }
-        expect(open(sample, { ...sealed, headers })).toMatchObject({ ok: false, code: 'signature_wrong' })
+        const changed = tamper(signedSample.headers[sample.header] as string, at)
+        const headers = { ...signedSample.headers, [sample.header]: changed }
+        expect(open(sample, { ...signedSample, headers })).toMatchObject({
+          ok: false,
+          code: 'signature_wrong',
+        })
       }),
       { numRuns: 40 },
     )
@@ -89,40 +95,40 @@ describe.each(SAMPLES)('$name', (sample) => {
 
   if (sample.signedHeaders !== undefined) {
     test('[SV3] refuses any flipped bit of a signed header', () => {
-      const sealed = seal(sample, bodyOf(sample, 'x'))
+      const signedSample = signSample(sample, bodyOf(sample, 'x'))
       for (const name of sample.signedHeaders ?? []) {
-        const value = sealed.headers[name] as string
+        const value = signedSample.headers[name] as string
         for (let bit = 0; bit < value.length * 8; bit++) {
           const bytes = Buffer.from(value)
           bytes[bit >> 3]! ^= 1 << (bit & 7)
-          const headers = { ...sealed.headers, [name]: bytes.toString('latin1') }
-          expect(open(sample, { ...sealed, headers }).ok).toBe(false)
+          const headers = { ...signedSample.headers, [name]: bytes.toString('latin1') }
+          expect(open(sample, { ...signedSample, headers }).ok).toBe(false)
         }
-        const { [name]: _gone, ...headers } = sealed.headers
-        expect(open(sample, { ...sealed, headers })).toMatchObject({ code: 'signature_missing' })
+        const { [name]: _gone, ...headers } = signedSample.headers
+        expect(open(sample, { ...signedSample, headers })).toMatchObject({ code: 'signature_missing' })
       }
     })
   }
 
   if (sample.isAddressed === true) {
     test('[SV3] [SV11] refuses a different address', () => {
-      const sealed = seal(sample, bodyOf(sample, 'x'))
-      const { url } = sealed
+      const signedSample = signSample(sample, bodyOf(sample, 'x'))
+      const { url } = signedSample
       for (const other of [
         url.replace('a=1', 'a=2'),
         url.replace('/x', '/y'),
         url.replace('https', 'http'),
         '',
       ]) {
-        expect(open(sample, { ...sealed, url: other })).toMatchObject({ code: 'signature_wrong' })
+        expect(open(sample, { ...signedSample, url: other })).toMatchObject({ code: 'signature_wrong' })
       }
     })
   }
 
   test('[SV4] accepts every listed secret, and no other', () => {
-    const sealed = seal(sample, bodyOf(sample, 'x'))
+    const signedSample = signSample(sample, bodyOf(sample, 'x'))
     const { verifyWith, otherSecret } = sample
-    const withSecrets = (...secrets: string[]) => open(sample, sealed, { secrets }).ok
+    const withSecrets = (...secrets: string[]) => open(sample, signedSample, { secrets }).ok
     expect(withSecrets(otherSecret, verifyWith)).toBe(true)
     expect(withSecrets(verifyWith, otherSecret)).toBe(true)
     expect(withSecrets(otherSecret)).toBe(false)
@@ -132,7 +138,7 @@ describe.each(SAMPLES)('$name', (sample) => {
   })
 
   test('[SV4] tries the other secrets even after one has matched', () => {
-    const sealed = seal(sample, bodyOf(sample, 'x'))
+    const signedSample = signSample(sample, bodyOf(sample, 'x'))
     const read = new Set<string>()
     const secrets = new Proxy([sample.verifyWith, sample.otherSecret, 'x'], {
       get(list, name, self) {
@@ -140,7 +146,7 @@ describe.each(SAMPLES)('$name', (sample) => {
         return Reflect.get(list, name, self)
       },
     })
-    expect(open(sample, sealed, { secrets })).toEqual({ ok: true })
+    expect(open(sample, signedSample, { secrets })).toEqual({ ok: true })
     expect([...read]).toEqual(expect.arrayContaining(['0', '1', '2']))
   })
 
@@ -148,21 +154,21 @@ describe.each(SAMPLES)('$name', (sample) => {
     for (const signWith of ['', 'whsec_']) {
       let headers: Readonly<Record<string, string>>
       try {
-        ;({ headers } = seal({ ...sample, signWith }, bodyOf(sample, 'x')))
+        ;({ headers } = signSample({ ...sample, signWith }, bodyOf(sample, 'x')))
       } catch (error) {
         expect(error).toBeInstanceOf(SigningError)
         continue
       }
-      const sealed = { ...seal(sample, bodyOf(sample, 'x')), headers }
-      expect(open(sample, sealed, { secrets: ['', 'whsec_'] }).ok && signWith === '').toBe(false)
+      const signedSample = { ...signSample(sample, bodyOf(sample, 'x')), headers }
+      expect(open(sample, signedSample, { secrets: ['', 'whsec_'] }).ok && signWith === '').toBe(false)
     }
   })
 
   test('[SV6] a repeated signature header is refused, unless the scheme has lists', () => {
-    const sealed = seal(sample, bodyOf(sample, 'x'))
-    const value = sealed.headers[sample.header] as string
-    const headers = { ...sealed.headers, [sample.header]: `${value}, ${value}` }
-    const result = open(sample, { ...sealed, headers })
+    const signedSample = signSample(sample, bodyOf(sample, 'x'))
+    const value = signedSample.headers[sample.header] as string
+    const headers = { ...signedSample.headers, [sample.header]: `${value}, ${value}` }
+    const result = open(sample, { ...signedSample, headers })
     // Repeated headers become one list, of which one element is complete.
     const isList = ['pagerduty', 'paddle'].includes(sample.name) || sample.header === 'webhook-signature'
     if (isList) expect(result).toEqual({ ok: true })
@@ -171,8 +177,8 @@ describe.each(SAMPLES)('$name', (sample) => {
 
   if (sample.isTimed ?? sample.isTimeInBody) {
     test('[SV5] requires a recent time', () => {
-      const sealed = seal(sample, bodyOf(sample, 'x'))
-      const at = (offMs: number) => open(sample, sealed, { now: NOW + offMs })
+      const signedSample = signSample(sample, bodyOf(sample, 'x'))
+      const at = (offMs: number) => open(sample, signedSample, { now: NOW + offMs })
       expect(at(300_000)).toEqual({ ok: true })
       expect(at(-300_000)).toEqual({ ok: true })
       expect(at(301_000)).toMatchObject({
@@ -181,8 +187,8 @@ describe.each(SAMPLES)('$name', (sample) => {
       })
       expect(at(-301_000)).toMatchObject({ code: 'signature_expired' })
       const document = { ...sample.document, toleranceMs: 10_000 } as VerifyDocument
-      expect(open(sample, sealed, { document, now: NOW + 10_000 })).toEqual({ ok: true })
-      expect(open(sample, sealed, { document, now: NOW + 11_000 })).toMatchObject({
+      expect(open(sample, signedSample, { document, now: NOW + 10_000 })).toEqual({ ok: true })
+      expect(open(sample, signedSample, { document, now: NOW + 11_000 })).toMatchObject({
         code: 'signature_expired',
       })
     })
@@ -190,14 +196,14 @@ describe.each(SAMPLES)('$name', (sample) => {
 
   if (sample.isTimed ?? sample.isTimeInBody) {
     test('[SV5] an old request with a wrong signature is invalid, not expired', () => {
-      const sealed = seal(sample, bodyOf(sample, 'x'))
-      const result = open(sample, sealed, { now: NOW + 1e9, secrets: [sample.otherSecret] })
+      const signedSample = signSample(sample, bodyOf(sample, 'x'))
+      const result = open(sample, signedSample, { now: NOW + 1e9, secrets: [sample.otherSecret] })
       expect(result).toMatchObject({ code: 'signature_wrong' })
     })
   }
 
   test('[SV7] for any headers, it neither throws nor reveals secrets', () => {
-    const right = seal(sample, bodyOf(sample, 'x'))
+    const right = signSample(sample, bodyOf(sample, 'x'))
     const names = [sample.header, ...(sample.signedHeaders ?? []), 'content-type']
     const signature = /[\w+/=-]+$/.exec(right.headers[sample.header] as string)?.[0] as string
     const values = fc.oneof(
@@ -207,8 +213,8 @@ describe.each(SAMPLES)('$name', (sample) => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.constantFrom(...names)), fc.array(values), (chosen, given) => {
         const changed = Object.fromEntries(chosen.map((name, index) => [name, given[index] ?? '']))
-        const sealed = { ...right, headers: { ...right.headers, ...changed } }
-        const result = open({ ...sample, verifyWith: sample.otherSecret }, sealed)
+        const signedSample = { ...right, headers: { ...right.headers, ...changed } }
+        const result = open({ ...sample, verifyWith: sample.otherSecret }, signedSample)
         expect(result.ok).toBe(false)
         const told = JSON.stringify(result)
         expect(told).not.toContain(sample.otherSecret)
@@ -228,10 +234,10 @@ describe.each(SAMPLES)('$name', (sample) => {
 describe('lists of signatures', () => {
   const stripe = sampleOf('stripe')
   const body = bodyOf(stripe, 'x')
-  const sealed = seal(stripe, body)
-  const [, right] = (sealed.headers['stripe-signature'] as string).split(',')
+  const signedSample = signSample(stripe, body)
+  const [, right] = (signedSample.headers['stripe-signature'] as string).split(',')
   const wrong = `v1=${'0'.repeat(64)}`
-  const check = (value: string) => open(stripe, { ...sealed, headers: { 'stripe-signature': value } })
+  const check = (value: string) => open(stripe, { ...signedSample, headers: { 'stripe-signature': value } })
 
   test('[SV6] one valid signature is enough', () => {
     expect(check(`t=1700000000,${wrong},${right}`)).toEqual({ ok: true })
@@ -243,7 +249,7 @@ describe('lists of signatures', () => {
     expect(check(`t=1700000000,${`${wrong},`.repeat(7)}${right}`)).toEqual({ ok: true })
     expect(check(`t=1700000000,${`${wrong},`.repeat(8)}${right}`).ok).toBe(false)
     const standard = sampleOf('standard-webhooks v1a')
-    const one = seal(standard, body)
+    const one = signSample(standard, body)
     const signature = one.headers['webhook-signature'] as string
     const many = (count: number) => ({
       ...one,
@@ -269,13 +275,14 @@ describe('lists of signatures', () => {
 
 test('[SV9] unused bits of base64 are zero', () => {
   const shopify = sampleOf('shopify')
-  const sealed = seal(shopify, bodyOf(shopify, 'x'))
-  const value = sealed.headers['x-shopify-hmac-sha256'] as string
+  const signedSample = signSample(shopify, bodyOf(shopify, 'x'))
+  const value = signedSample.headers['x-shopify-hmac-sha256'] as string
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
   const last = letters.indexOf(value.at(-2) as string)
   const same = `${value.slice(0, -2)}${letters[last ^ 1]}=`
   expect(Buffer.from(same, 'base64').equals(Buffer.from(value, 'base64'))).toBe(true)
-  const check = (text: string) => open(shopify, { ...sealed, headers: { 'x-shopify-hmac-sha256': text } }).ok
+  const check = (text: string) =>
+    open(shopify, { ...signedSample, headers: { 'x-shopify-hmac-sha256': text } }).ok
   expect(check(value)).toBe(true)
   expect(check(value.slice(0, -1))).toBe(true)
   expect(check(same)).toBe(false)
@@ -305,28 +312,28 @@ describe('Standard Webhooks', () => {
   })
 
   test('[SV8] treats a key without a prefix as the shared one, and accepts Svix’s names', () => {
-    const sealed = seal(v1, bodyOf(v1, 'x'))
+    const signedSample = signSample(v1, bodyOf(v1, 'x'))
     const bare = SYMMETRIC.verifyWith.slice('whsec_'.length)
-    expect(open(v1, sealed, { secrets: [bare] })).toEqual({ ok: true })
+    expect(open(v1, signedSample, { secrets: [bare] })).toEqual({ ok: true })
     const headers = Object.fromEntries(
-      Object.entries(sealed.headers).map(([name, value]) => [name.replace('webhook-', 'svix-'), value]),
+      Object.entries(signedSample.headers).map(([name, value]) => [name.replace('webhook-', 'svix-'), value]),
     )
-    expect(open(v1, { ...sealed, headers })).toEqual({ ok: true })
+    expect(open(v1, { ...signedSample, headers })).toEqual({ ok: true })
     expect(secretHeadersOf(v1.document).has('svix-signature')).toBe(true)
   })
 
   test('[SV19] a second id header must equal the signed one', () => {
-    const sealed = seal(v1, bodyOf(v1, 'x'))
-    const signedId = sealed.headers['webhook-id'] as string
+    const signedSample = signSample(v1, bodyOf(v1, 'x'))
+    const signedId = signedSample.headers['webhook-id'] as string
     const asSvix = Object.fromEntries(
-      Object.entries(sealed.headers).map(([name, value]) => [name.replace('webhook-', 'svix-'), value]),
+      Object.entries(signedSample.headers).map(([name, value]) => [name.replace('webhook-', 'svix-'), value]),
     )
     for (const [headers, name] of [
-      [sealed.headers, 'svix-id'],
+      [signedSample.headers, 'svix-id'],
       [asSvix, 'webhook-id'],
     ] as const) {
-      expect(open(v1, { ...sealed, headers: { ...headers, [name]: signedId } })).toEqual({ ok: true })
-      expect(open(v1, { ...sealed, headers: { ...headers, [name]: 'another' } })).toMatchObject({
+      expect(open(v1, { ...signedSample, headers: { ...headers, [name]: signedId } })).toEqual({ ok: true })
+      expect(open(v1, { ...signedSample, headers: { ...headers, [name]: 'another' } })).toMatchObject({
         code: 'signature_wrong',
       })
     }
@@ -337,34 +344,34 @@ describe('Standard Webhooks', () => {
     const publicBytes = ASYMMETRIC.verifyWith.slice('whpk_'.length)
     // Forgeable by anyone who has read the public key.
     for (const forged of [`whsec_${publicBytes}`, publicBytes]) {
-      const sealed = seal({ ...v1, signWith: forged }, body)
-      expect(open(v1a, sealed)).toMatchObject({ code: 'signature_wrong' })
-      const asOther = (sealed.headers['webhook-signature'] as string).replace('v1,', 'v1a,')
-      const headers = { ...sealed.headers, 'webhook-signature': asOther }
-      expect(open(v1a, { ...sealed, headers })).toMatchObject({ code: 'signature_wrong' })
+      const signedSample = signSample({ ...v1, signWith: forged }, body)
+      expect(open(v1a, signedSample)).toMatchObject({ code: 'signature_wrong' })
+      const asOther = (signedSample.headers['webhook-signature'] as string).replace('v1,', 'v1a,')
+      const headers = { ...signedSample.headers, 'webhook-signature': asOther }
+      expect(open(v1a, { ...signedSample, headers })).toMatchObject({ code: 'signature_wrong' })
     }
     const text = Buffer.from(ASYMMETRIC.verifyWith).toString('base64')
-    expect(open(v1a, seal({ ...v1, signWith: text }, body)).ok).toBe(false)
+    expect(open(v1a, signSample({ ...v1, signWith: text }, body)).ok).toBe(false)
   })
 
   test('[SV8] both kinds in one header are verified by their own keys', () => {
     const body = bodyOf(v1, 'x')
-    const [one, two] = [seal(v1, body), seal(v1a, body)]
+    const [one, two] = [signSample(v1, body), signSample(v1a, body)]
     const both = `${one.headers['webhook-signature']} ${two.headers['webhook-signature']} v2,abc`
-    const sealed = { ...one, headers: { ...one.headers, 'webhook-signature': both } }
-    expect(open(v1, sealed)).toEqual({ ok: true })
-    expect(open(v1a, sealed)).toEqual({ ok: true })
+    const signedSample = { ...one, headers: { ...one.headers, 'webhook-signature': both } }
+    expect(open(v1, signedSample)).toEqual({ ok: true })
+    expect(open(v1a, signedSample)).toEqual({ ok: true })
   })
 
   test.each(['whpk_abc', 'whsk_AAAA', 'not base64!', 'whsec_'])('[SV8] %s is not a key', (secret) => {
-    const sealed = seal(v1, bodyOf(v1, 'x'))
-    expect(open(v1, sealed, { secrets: [secret] })).toMatchObject({ code: 'signature_wrong' })
-    expect(open(v1, sealed, { secrets: [secret, v1.verifyWith] })).toEqual({ ok: true })
-    expect(() => seal({ ...v1, signWith: secret }, bodyOf(v1, 'x'))).toThrow(SigningError)
+    const signedSample = signSample(v1, bodyOf(v1, 'x'))
+    expect(open(v1, signedSample, { secrets: [secret] })).toMatchObject({ code: 'signature_wrong' })
+    expect(open(v1, signedSample, { secrets: [secret, v1.verifyWith] })).toEqual({ ok: true })
+    expect(() => signSample({ ...v1, signWith: secret }, bodyOf(v1, 'x'))).toThrow(SigningError)
   })
 
   test('[SV8] a public key signs nothing, and the error does not contain it', () => {
-    const sign = () => seal({ ...v1a, signWith: v1a.verifyWith }, bodyOf(v1a, 'x'))
+    const sign = () => signSample({ ...v1a, signWith: v1a.verifyWith }, bodyOf(v1a, 'x'))
     expect(sign).toThrow(SigningError)
     expect(sign).not.toThrow(v1a.verifyWith)
   })
@@ -388,9 +395,9 @@ test('[SV4] a public key of zeros, or of small order, is refused', () => {
     Buffer.from([...one.subarray(0, 31), (one[31] as number) | 0x80]),
   ])) {
     for (const text of ['a', 'b', 'c', 'd']) {
-      const sealed = { headers, body: Buffer.from(text), url: '' }
-      expect(open(discord, sealed, { secrets: [bytes.toString('hex')] }).ok).toBe(false)
-      expect(open(standard, sealed, { secrets: [`whpk_${bytes.toString('base64')}`] }).ok).toBe(false)
+      const signedSample = { headers, body: Buffer.from(text), url: '' }
+      expect(open(discord, signedSample, { secrets: [bytes.toString('hex')] }).ok).toBe(false)
+      expect(open(standard, signedSample, { secrets: [`whpk_${bytes.toString('base64')}`] }).ok).toBe(false)
     }
   }
 })
@@ -401,8 +408,8 @@ describe('GitLab', () => {
   const body = bodyOf(token, 'x')
 
   test('[SV8] with signing tokens alone, no bare token is accepted, not even the signing token itself', () => {
-    const sealed = { ...seal(token, body), headers: { 'x-gitlab-token': signed.verifyWith } }
-    expect(open(token, sealed, { secrets: [signed.verifyWith] })).toMatchObject({
+    const signedSample = { ...signSample(token, body), headers: { 'x-gitlab-token': signed.verifyWith } }
+    expect(open(token, signedSample, { secrets: [signed.verifyWith] })).toMatchObject({
       code: 'signature_missing',
       detail: 'the header webhook-signature is missing',
     })
@@ -410,17 +417,19 @@ describe('GitLab', () => {
 
   test('[SV8] with both, either is enough', () => {
     const secrets = [token.verifyWith, signed.verifyWith]
-    expect(open(token, seal(token, body), { secrets })).toEqual({ ok: true })
-    expect(open(token, seal(signed, body), { secrets })).toEqual({ ok: true })
-    const both = { ...seal(signed, body).headers, 'x-gitlab-token': 'wrong' }
-    expect(open(token, { ...seal(signed, body), headers: both }, { secrets })).toEqual({ ok: true })
+    expect(open(token, signSample(token, body), { secrets })).toEqual({ ok: true })
+    expect(open(token, signSample(signed, body), { secrets })).toEqual({ ok: true })
+    const both = { ...signSample(signed, body).headers, 'x-gitlab-token': 'wrong' }
+    expect(open(token, { ...signSample(signed, body), headers: both }, { secrets })).toEqual({ ok: true })
   })
 
   test('[SV8] of two refusals it reports the more informative one', () => {
     const secrets = [token.verifyWith, signed.verifyWith]
-    const sealed = { ...seal(token, body), headers: { 'x-gitlab-token': 'wrong' } }
-    expect(open(token, sealed, { secrets })).toMatchObject({ code: 'signature_wrong' })
-    expect(open(token, { ...sealed, headers: {} }, { secrets })).toMatchObject({ code: 'signature_missing' })
+    const signedSample = { ...signSample(token, body), headers: { 'x-gitlab-token': 'wrong' } }
+    expect(open(token, signedSample, { secrets })).toMatchObject({ code: 'signature_wrong' })
+    expect(open(token, { ...signedSample, headers: {} }, { secrets })).toMatchObject({
+      code: 'signature_missing',
+    })
   })
 })
 
@@ -476,10 +485,10 @@ describe('addresses', () => {
     (scheme) => {
       const sample = sampleOf(scheme)
       const document = { scheme, secret: [], url: 'https://public.example.com/hook' }
-      const sealed = seal({ ...sample, document }, bodyOf(sample, 'x'))
+      const signedSample = signSample({ ...sample, document }, bodyOf(sample, 'x'))
       const inside = {
-        ...sealed,
-        url: sealed.url.replace('https://hooks.example.com/in', 'http://10.0.0.1/in'),
+        ...signedSample,
+        url: signedSample.url.replace('https://hooks.example.com/in', 'http://10.0.0.1/in'),
       }
       expect(open(sample, inside, { document })).toEqual({ ok: true })
       expect(open(sample, inside).ok).toBe(false)
@@ -575,10 +584,14 @@ describe('Twilio', () => {
   })
 
   test('[SV10] a hash in the address is compared for any content type', () => {
-    const sealed = seal(sample, Buffer.from('{"a":1}'))
-    expect(sealed.url).toContain('&bodySHA256=')
-    const { 'x-twilio-signature': signature } = sealed.headers as { 'x-twilio-signature': string }
-    const empty = { ...sealed, headers: { ...form, 'x-twilio-signature': signature }, body: new Uint8Array() }
+    const signedSample = signSample(sample, Buffer.from('{"a":1}'))
+    expect(signedSample.url).toContain('&bodySHA256=')
+    const { 'x-twilio-signature': signature } = signedSample.headers as { 'x-twilio-signature': string }
+    const empty = {
+      ...signedSample,
+      headers: { ...form, 'x-twilio-signature': signature },
+      body: new Uint8Array(),
+    }
     expect(open(sample, empty)).toMatchObject({
       code: 'signature_wrong',
       detail: 'bodySHA256 in the URL is not the hash of the body',
@@ -589,7 +602,7 @@ describe('Twilio', () => {
 test('[SV5] Linear’s time may be missing: only Linear could have omitted it', () => {
   const linear = sampleOf('linear')
   for (const text of ['{}', '[1]', 'not json', '{"webhookTimestamp":"x"}']) {
-    expect(open(linear, seal(linear, Buffer.from(text)))).toEqual({ ok: true })
+    expect(open(linear, signSample(linear, Buffer.from(text)))).toEqual({ ok: true })
   }
 })
 
@@ -597,9 +610,9 @@ describe('handshakes', () => {
   const answer = (name: string, body: unknown, secrets?: readonly string[]) => {
     const sample = sampleOf(name)
     const text = typeof body === 'string' ? body : JSON.stringify(body)
-    const sealed = seal(sample, Buffer.from(text))
-    expect(open(sample, sealed, secrets === undefined ? {} : { secrets })).toEqual({ ok: true })
-    const all = { ...sealed, secrets: secrets ?? [sample.verifyWith], now: NOW }
+    const signedSample = signSample(sample, Buffer.from(text))
+    expect(open(sample, signedSample, secrets === undefined ? {} : { secrets })).toEqual({ ok: true })
+    const all = { ...signedSample, secrets: secrets ?? [sample.verifyWith], now: NOW }
     return handshakeOf(sample.document)?.(all)
   }
   const json = (body: unknown) => ({
@@ -637,8 +650,8 @@ describe('handshakes', () => {
     const encryptedToken = 'd9e0d764a78494688ba3f2d5c0ed4ca311394b4834d959759213424d2df961e3'
     const zoom = sampleOf('zoom')
     const secret = 'zoom-secret-token'
-    const sealed = seal({ ...zoom, signWith: secret }, Buffer.from(JSON.stringify(question)))
-    const input = { ...sealed, secrets: ['another', secret], now: NOW }
+    const signedSample = signSample({ ...zoom, signWith: secret }, Buffer.from(JSON.stringify(question)))
+    const input = { ...signedSample, secrets: ['another', secret], now: NOW }
     expect(handshakeOf(zoom.document)?.(input)).toEqual(
       json({ plainToken: 'qgg8vlvZRS6UYooatFL8Aw', encryptedToken }),
     )

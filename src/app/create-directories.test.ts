@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { checkFolder, makeFolder } from './make-folder.ts'
+import { checkFolder, makeFolder } from './create-directories.ts'
 
 let folder: string
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type LinkAnswer, publishChained } from './chain.ts'
+import { type LinkAnswer, publishChained } from './ordered-publish.ts'
 
 /**
  * A stream as the server stores it: it ignores ids that it has, and refuses a message that names a last id other than

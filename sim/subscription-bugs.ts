@@ -23,7 +23,7 @@ const delivering = (profile: Profile): Profile => ({
   isRemote: false,
   redefineEveryMs: 0,
   controlEveryMs: 0,
-  personEveryMs: 0,
+  operatorEveryMs: 0,
   slowStore: 0,
   concurrency: 8,
 })

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { runScript, tryEverywhere } from './everywhere.ts'
+import { runScript, tryEverywhere } from './fault-at-every-point.ts'
 import type { Mishap } from './faults.ts'
 
-// Here on memory, and the worst two; `everywhere.slow.test.ts` has all of them, on both stores, and twice.
+// Here on memory, and the worst two; `fault-at-every-point.slow.test.ts` has all of them, on both stores, and twice.
 test.each<Mishap>(['crash-after', 'unanswered'])(
   '[N1] [N2] [N3] [N4] [N5] [N6] [N12] every point of a run survives: %s',
   { timeout: 120_000 },

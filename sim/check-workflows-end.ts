@@ -6,9 +6,9 @@ import type { WorkRow } from '../src/core/queue/work/index.ts'
 import { FINAL_WORK } from '../src/core/store/retention/index.ts'
 import type { Instance } from '../src/core/workflows/instance/index.ts'
 import type { StoreDump } from '../src/ports/store.ts'
-import { type CaseModel, tell } from './check-workflows.ts'
+import { asText, type CaseModel } from './check-workflows.ts'
 import { short } from './node.ts'
-import type { Book } from './run-observations.ts'
+import type { Observations } from './run-observations.ts'
 
 /** Why an item of a trigger may have been skipped. */
 const SKIPPED: ReadonlySet<string> = new Set(['EXISTS', 'LOCK_HELD'])
@@ -16,40 +16,49 @@ const SKIPPED: ReadonlySet<string> = new Set(['EXISTS', 'LOCK_HELD'])
 const ORPHANED: ReadonlySet<string> = new Set(['BUFFERED', 'ORPHAN', 'DISCARDED', 'CORRELATED'])
 
 /** As if nothing had gone; `kept`: what is there. */
-export function checkCasesEnd(book: Book, model: CaseModel, dump: StoreDump, kept: StoreDump): void {
-  if (book.cases === null) return
-  checkStored(book, model, kept)
-  for (const row of dump.work) if (row.kind === 'trigger') checkTrigger(book, model, row)
+export function checkCasesEnd(
+  observations: Observations,
+  model: CaseModel,
+  dump: StoreDump,
+  kept: StoreDump,
+): void {
+  if (observations.cases === null) return
+  checkStored(observations, model, kept)
+  for (const row of dump.work) if (row.kind === 'trigger') checkTrigger(observations, model, row)
   for (const { instance, document } of model.instances.values()) {
-    const why = instance.state === 'active' ? idleReason(book, model, instance, document) : 'ended'
+    const why = instance.state === 'active' ? idleReason(observations, model, instance, document) : 'ended'
     if (why === null)
-      book.violate('N12', `instance ${short(instance.id)} at ${tell(instance.marking)} waits for nobody`)
+      observations.violate(
+        'N12',
+        `instance ${short(instance.id)} at ${asText(instance.marking)} waits for nobody`,
+      )
   }
 }
 
 /** The store has what the commits said. What has ended may be gone. */
-function checkStored(book: Book, model: CaseModel, kept: StoreDump): void {
+function checkStored(observations: Observations, model: CaseModel, kept: StoreDump): void {
   const rows = new Map(kept.instances.map((row) => [row.id, row]))
   const entries = new Map<string, number>()
   for (const { instance } of kept.history) entries.set(instance, (entries.get(instance) ?? 0) + 1)
   for (const { instance, entries: known } of model.instances.values()) {
     const row = rows.get(instance.id)
     if (row === undefined) {
-      if (instance.state === 'active') book.violate('N8', `instance ${short(instance.id)} is gone`)
+      if (instance.state === 'active') observations.violate('N8', `instance ${short(instance.id)} is gone`)
       continue
     }
-    const isSame = row.revision === instance.revision && tell(row.marking) === tell(instance.marking)
+    const isSame = row.revision === instance.revision && asText(row.marking) === asText(instance.marking)
     if (!isSame || entries.get(instance.id) !== known.length)
-      book.violate('N8', `instance ${short(instance.id)} is not what its commits said`)
+      observations.violate('N8', `instance ${short(instance.id)} is not what its commits said`)
   }
   for (const { key, body } of kept.correlations)
-    if (model.correlations.get(key) !== body) book.violate('N8', `the key ${key} is not what commits said`)
-  if (kept.correlations.length !== model.correlations.size) book.violate('N8', 'keys are missing')
+    if (model.correlations.get(key) !== body)
+      observations.violate('N8', `the key ${key} is not what commits said`)
+  if (kept.correlations.length !== model.correlations.size) observations.violate('N8', 'keys are missing')
 }
 
-function checkTrigger(book: Book, model: CaseModel, row: WorkRow) {
+function checkTrigger(observations: Observations, model: CaseModel, row: WorkRow) {
   const { id, state, lastError, effectRef } = row
-  const complain = (what: string) => book.violate('N2', `trigger item ${short(id)} ${what}`)
+  const complain = (what: string) => observations.violate('N2', `trigger item ${short(id)} ${what}`)
   if (!FINAL_WORK.includes(state)) return complain(`is ${state}`)
   if (state === 'done') {
     if (!model.instances.has(effectRef as Instance['id'])) complain('is done, and did nothing')
@@ -65,7 +74,7 @@ function checkTrigger(book: Book, model: CaseModel, row: WorkRow) {
 
 /** null: it should have gone on by itself. */
 function idleReason(
-  book: Book,
+  observations: Observations,
   model: CaseModel,
   instance: Instance,
   document: WorkflowDocument,
@@ -73,7 +82,7 @@ function idleReason(
   const { attention, firings, stays, admission } = instance
   if (attention !== null) return attention
   if (admission.waitsFor !== null)
-    return hasHolder(book, model, admission[admission.waitsFor]) ? 'behind' : null
+    return hasHolder(observations, model, admission[admission.waitsFor]) ? 'behind' : null
   const waiting = firings.filter(({ state }) => state === 'waiting')
   if (waiting.length > 0)
     return waiting.every(({ child }) => child !== undefined && isActive(model, child)) ? 'child' : null
@@ -92,15 +101,15 @@ function isActive(model: CaseModel, id: Instance['id']): boolean {
 }
 
 /** Somebody who lives has the place that this item waits for. */
-function hasHolder(book: Book, model: CaseModel, item: WorkRow['id'] | null): boolean {
-  const row = item === null ? undefined : book.works.get(item)
-  return row !== undefined && waitsForAdmission(book, model, row)
+function hasHolder(observations: Observations, model: CaseModel, item: WorkRow['id'] | null): boolean {
+  const row = item === null ? undefined : observations.works.get(item)
+  return row !== undefined && waitsForAdmission(observations, model, row)
 }
 
 /** Waits for a lock or a place that an instance has which lives. */
-export function waitsForAdmission(book: Book, model: CaseModel, row: WorkRow): boolean {
+export function waitsForAdmission(observations: Observations, model: CaseModel, row: WorkRow): boolean {
   if (row.kind !== 'admit' || row.state !== 'waiting') return false
-  for (const other of book.works.values()) {
+  for (const other of observations.works.values()) {
     const isHolder = other.hasPlace && other.consumer === row.consumer && other.lane === row.lane
     if (isHolder && other.state === 'done' && other.instance !== null && isActive(model, other.instance))
       return true

@@ -72,12 +72,12 @@ export async function findObjections(
   if (owner !== 'folder') return []
   const items = await definitions.list(DEFAULT_TENANT)
   // The demo is removed when a folder comes, and its effects were for show.
-  const inForce = items.filter(({ managedBy }) => managedBy !== 'demo')
+  const deployedDocuments = items.filter(({ managedBy }) => managedBy !== 'demo')
   const names = loaded.definitions.flatMap(({ document: { kind, name } }) =>
     kind === 'Subscription' ? [name] : [],
   )
   const held = names.length === 0 ? new Set<string>() : await heldByApi(names)
-  const documents = inForce.map(({ document }) => document)
+  const documents = deployedDocuments.map(({ document }) => document)
   return [
     ...loaded.changedKeys(documents),
     ...(refusesLiterals ? loaded.freshLiterals(documents) : []),
@@ -124,20 +124,20 @@ export function followFolder(
     const applied = await applyFolder(deps, loaded)
     version = applied.version
     // Other nodes may have applied changes meanwhile: those are not reported here.
-    const told = describeChanges(applied.changes)
-    if (told !== '') say(`applied version ${version}: ${told}\n`)
+    const described = describeChanges(applied.changes)
+    if (described !== '') say(`applied version ${version}: ${described}\n`)
     for (const line of putBackLines(applied)) say(`${line}\n`)
     const left = goneLines(deps)
     if (left.join('\n') !== gone) for (const line of left) say(`${line}\n`)
     gone = left.join('\n')
   }
 
-  const tell = (error: unknown) =>
+  const logFailure = (error: unknown) =>
     say(`the definitions were not read: ${error instanceof Error ? error.message : String(error)}\n`)
   try {
-    return watchFolder(folder, look, tell, { except: deps.ownFolders, since: first.loadedAt })
+    return watchFolder(folder, look, logFailure, { except: deps.ownFolders, since: first.loadedAt })
   } catch (error) {
-    tell(error)
+    logFailure(error)
     return { close: async () => {} }
   }
 }
@@ -151,9 +151,9 @@ const WORDS: Readonly<Record<Change['change'], string>> = {
 const TOLD_MAX = 10
 
 function describeChanges(changes: readonly Change[]): string {
-  const told = changes
+  const described = changes
     .filter(({ change }) => change !== 'unchanged')
     .map(({ kind, name, change }) => `${kind.toLowerCase()} ${name} ${WORDS[change]}`)
-  const more = told.length > TOLD_MAX ? [`${told.length - TOLD_MAX} more`] : []
-  return [...told.slice(0, TOLD_MAX), ...more].join(', ')
+  const more = described.length > TOLD_MAX ? [`${described.length - TOLD_MAX} more`] : []
+  return [...described.slice(0, TOLD_MAX), ...more].join(', ')
 }

@@ -6,7 +6,7 @@
 import type { TenantId } from '../core/foundation/ids/index.ts'
 
 /** Where an encrypted text is stored. */
-export interface SealPlace {
+export interface EncryptionContext {
   readonly tenant: TenantId
   /** The id of the event, the key of the ledger's entry, or the kind and key of a record. */
   readonly row: string
@@ -18,18 +18,18 @@ export interface Opened {
   readonly paths: readonly string[]
 }
 
-export interface Seal {
+export interface Encryption {
   /** In the form of src/core/events/sensitive: which key and which paths is readable, but cannot be changed. */
-  seal(place: SealPlace, text: string, paths: readonly string[]): string
-  /** Throws SealError. */
-  open(place: SealPlace, sealed: string): Opened
+  encrypt(place: EncryptionContext, text: string, paths: readonly string[]): string
+  /** Throws EncryptionError. */
+  open(place: EncryptionContext, encrypted: string): Opened
 }
 
 /** A text cannot be decrypted; the error says why, and nothing of its content. */
-export class SealError extends Error {
+export class EncryptionError extends Error {
   override readonly name = 'SealError'
   readonly reason: 'unknown-key' | 'altered'
-  constructor(reason: SealError['reason'], message: string) {
+  constructor(reason: EncryptionError['reason'], message: string) {
     super(message)
     this.reason = reason
   }

@@ -6,7 +6,7 @@ import { DEFAULT_TENANT } from '../src/core/foundation/ids/index.ts'
 import type { WorkRow } from '../src/core/queue/work/index.ts'
 import type { Commit, Write } from '../src/ports/store.ts'
 import type { Data, Outcome } from './data.ts'
-import type { Book, Counted } from './run-observations.ts'
+import type { Counted, Observations } from './run-observations.ts'
 import { parsePayload, routeOf } from './scenario.ts'
 
 /** By kind of record. */
@@ -22,9 +22,15 @@ export interface Counting {
   claimed(work: readonly WorkRow[]): void
 }
 
-export function makeCounting({ book, data }: { readonly book: Book; readonly data: Data }): Counting {
+export function makeCounting({
+  observations,
+  data,
+}: {
+  readonly observations: Observations
+  readonly data: Data
+}): Counting {
   const count = (name: Counted | null) => {
-    if (name !== null) book.counts[name] += 1
+    if (name !== null) observations.counts[name] += 1
   }
 
   const added = ({ work }: Extract<Write, { w: 'work.add' }>) => {
@@ -35,11 +41,11 @@ export function makeCounting({ book, data }: { readonly book: Book; readonly dat
     if (event === null || routeOf(work.consumer).document.do.type !== 'upsert') return
     // What a user edited may name none: its action is refused.
     const { order } = parsePayload(event.data) as Partial<ReturnType<typeof parsePayload>>
-    if (order !== undefined) book.locks.set(work.id, lockKey('vendor.test', order))
+    if (order !== undefined) observations.locks.set(work.id, lockKey('vendor.test', order))
   }
 
   const settled = ({ work, to, note }: Extract<Write, { w: 'work.settle' }>) => {
-    const before = book.works.get(work)
+    const before = observations.works.get(work)
     if (to === 'merged' && before?.state === 'leased') count('batched')
     if (note.lastError?.startsWith('SPLIT')) count('batchSplits')
     if (to === 'parked' && before?.kind === 'batch') count('batchParked')

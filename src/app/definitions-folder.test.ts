@@ -11,7 +11,13 @@ import { loadFolder } from '../definitions/index.ts'
 import { makeDefinitions } from '../engine/definitions/index.ts'
 import { makeRegistry } from '../engine/definitions/registry.ts'
 import { heldByApi } from '../engine/webhooks/index.ts'
-import { applyFolder, type FolderDeps, findObjections, followFolder, goneLines } from './folder.ts'
+import {
+  applyFolder,
+  type FolderDeps,
+  findObjections,
+  followFolder,
+  goneLines,
+} from './definitions-folder.ts'
 
 let folder = ''
 beforeEach(() => {

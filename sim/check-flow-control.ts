@@ -11,11 +11,11 @@ import type { VirtualTime } from './clock.ts'
 import type { Outcome } from './data.ts'
 import type { Profile } from './faults.ts'
 import type { Life } from './node.ts'
-import type { Book } from './run-observations.ts'
+import type { Observations } from './run-observations.ts'
 import { ROUTES } from './scenario.ts'
 import type { Send } from './vendor.ts'
 
-export interface PaceChecks {
+export interface FlowControlChecks {
   sent(send: Send): void
   applied(life: Life, commits: readonly Commit[], outcomes: readonly Outcome[]): void
   claimed(life: Life, work: readonly WorkRow[]): void
@@ -27,12 +27,12 @@ const UNDER_WAY_MS = 15 * SECOND
 /** How long a node may keep a token that it drew. */
 const DRAWN_MS = 5 * SECOND
 
-export function makePaceChecks(deps: {
-  readonly book: Book
+export function makeFlowControlChecks(deps: {
+  readonly observations: Observations
   readonly time: VirtualTime
   readonly profile: Pick<Profile, 'hasFleet' | 'leaseMs'>
-}): PaceChecks {
-  const { book, time, profile } = deps
+}): FlowControlChecks {
+  const { observations, time, profile } = deps
   const rules = new Map(ROUTES.map(({ document }) => [`route:${document.name}`, document]))
   const sends = new Map<string, number[]>()
   const heard = new Map<Life, Send[]>()
@@ -53,7 +53,7 @@ export function makePaceChecks(deps: {
       const may = burst + (perMinute * (at - from + keptMs)) / MINUTE
       return all.length - index > may
     })
-    if (isOver) book.violate('PA19', `${consumer} makes more calls than its rate lets all nodes make`)
+    if (isOver) observations.violate('PA19', `${consumer} makes more calls than its rate lets all nodes make`)
   }
 
   const checkRate = ({ life, operation, at }: Send) => {
@@ -67,7 +67,7 @@ export function makePaceChecks(deps: {
     const recent = [...(sends.get(name) ?? []).filter((before) => before > at - MINUTE), at]
     sends.set(name, recent)
     if (recent.length > rate.perMinute + rate.burst) {
-      book.violate('PA7', `${operation.consumer} makes ${recent.length} calls in a minute`)
+      observations.violate('PA7', `${operation.consumer} makes ${recent.length} calls in a minute`)
     }
   }
 
@@ -107,13 +107,13 @@ export function makePaceChecks(deps: {
       .toSorted((one, other) => (one.outcomeAt ?? 0) - (other.outcomeAt ?? 0))
     const closing = findClosing(answered)
     if (closing !== null && closing.until !== null && send.at < closing.until)
-      book.violate('PA8', `send ${send.id} goes to a host that send ${closing.by.id} found closed`)
+      observations.violate('PA8', `send ${send.id} goes to a host that send ${closing.by.id} found closed`)
   }
 
   const remember = (send: Send) => {
     const { life } = send
     heard.set(life, [...(heard.get(life) ?? []).slice(-200), send])
-    const held = book.reserves.get(send.key)?.findLast((one) => one.life === life)?.work
+    const held = observations.reserves.get(send.key)?.findLast((one) => one.life === life)?.work
     begunAt.set(send, (held === undefined ? undefined : heldSince.get(held)) ?? send.at)
   }
 
@@ -137,7 +137,7 @@ export function makePaceChecks(deps: {
           const name = `${write.key} ${slotAt} ${cycle}`
           const drain = rules.get(write.key)?.drain
           if (cycles.has(name) || cycle > (drain?.cycles ?? 0)) {
-            book.violate(
+            observations.violate(
               'PA12',
               `${write.key} begins cycle ${cycle} of slot ${slotAt} at ${time.now()} once more`,
             )
@@ -156,13 +156,14 @@ export function makePaceChecks(deps: {
           const count = (taken.get(name) ?? 0) + 1
           taken.set(name, count)
           if (count > drain.events)
-            book.violate('PA12', `${life.name} takes ${count} of ${consumer} in a cycle`)
+            observations.violate('PA12', `${life.name} takes ${count} of ${consumer} in a cycle`)
         }
         if (concurrency === undefined || concurrency.by !== undefined) continue
-        const leased = [...book.works.values()].filter(
+        const leased = [...observations.works.values()].filter(
           (row) => row.consumer === consumer && row.state === 'leased',
         ).length
-        if (leased > concurrency.limit) book.violate('PA14', `${leased} of ${consumer} are in hand at once`)
+        if (leased > concurrency.limit)
+          observations.violate('PA14', `${leased} of ${consumer} are in hand at once`)
       }
     },
   }

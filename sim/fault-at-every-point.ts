@@ -37,7 +37,7 @@ const CONNECTION_MESSAGES: readonly Message[] = [
 const CONNECTION_PLAN: ConnectionPlan = {
   outageEveryMs: 0,
   expireEveryMs: 3_000,
-  personEveryMs: 1_500,
+  operatorEveryMs: 1_500,
   canRetire: false,
 }
 
@@ -91,7 +91,7 @@ export async function runScript(
   const script = makeScript(mishaps, hasCases ? CASE_FATES : hasConnections ? [] : FATES)
   const profile = {
     ...CALM,
-    personEveryMs: 4_000,
+    operatorEveryMs: 4_000,
     ...(hasConnections && { connections: CONNECTION_PLAN }),
   }
   const messages = hasCases ? CASE_MESSAGES : hasConnections ? CONNECTION_MESSAGES : MESSAGES

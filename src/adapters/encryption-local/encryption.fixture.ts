@@ -1,13 +1,13 @@
 // A seal for tests and the simulator: a well-known key, and counted nonces, so that equal runs are equal.
 
 import { makeMasterKeys } from '../../core/secrets/index.ts'
-import type { Seal } from '../../ports/seal.ts'
-import { makeLocalSeal } from './index.ts'
+import type { Encryption } from '../../ports/encryption.ts'
+import { makeLocalEncryption } from './index.ts'
 
 const KEY_BYTES = 32
 
 /** `key` and `old` stand for whole master keys. */
-export function makeCountingSeal(key = 1, ...old: readonly number[]): Seal {
+export function makeCountingEncryption(key = 1, ...old: readonly number[]): Encryption {
   const keyOf = (fill: number) => new Uint8Array(KEY_BYTES).fill(fill)
   let count = 0
   const random = {
@@ -19,5 +19,5 @@ export function makeCountingSeal(key = 1, ...old: readonly number[]): Seal {
       return bytes
     },
   }
-  return makeLocalSeal({ keys: makeMasterKeys(keyOf(key), old.map(keyOf)), random })
+  return makeLocalEncryption({ keys: makeMasterKeys(keyOf(key), old.map(keyOf)), random })
 }

@@ -18,7 +18,7 @@ export interface Begun {
   readonly cases: readonly Planned[]
 }
 
-export interface Door {
+export interface InlineStart {
   /** Whether a trigger's instance may start inline: nothing has to be looked up or waited for. */
   readonly mayBegin: MayBegin
   /** Takes slots for the first steps. */

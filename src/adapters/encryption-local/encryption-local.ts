@@ -5,11 +5,11 @@
 // one master key; a new master key starts over.
 
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
-import { joinSealed, splitSealed } from '../../core/events/sensitive/index.ts'
+import { joinEncrypted, splitEncrypted } from '../../core/events/sensitive/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { MasterKey, MasterKeys } from '../../core/secrets/index.ts'
+import { type Encryption, type EncryptionContext, EncryptionError } from '../../ports/encryption.ts'
 import type { Random } from '../../ports/random.ts'
-import { type Seal, SealError, type SealPlace } from '../../ports/seal.ts'
 
 const NONCE_BYTES = 12
 const PROOF_BYTES = 16
@@ -18,7 +18,10 @@ const SALT = Buffer.from('millrace sealed events 1')
 /** Deriving a key takes longer than encrypting with it; tenants beyond this number derive theirs again. */
 const KEYS_MAX = 10_000
 
-export function makeLocalSeal(deps: { readonly keys: MasterKeys; readonly random: Random }): Seal {
+export function makeLocalEncryption(deps: {
+  readonly keys: MasterKeys
+  readonly random: Random
+}): Encryption {
   const { keys, random } = deps
   const derived = new Map<string, Uint8Array>()
 
@@ -34,22 +37,22 @@ export function makeLocalSeal(deps: { readonly keys: MasterKeys; readonly random
   }
 
   return {
-    seal(place, text, paths) {
+    encrypt(place, text, paths) {
       const master = keys.current
       const shown = Buffer.from(JSON.stringify(paths), 'utf8').toString('base64url')
       const nonce = random.bytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', keyOf(master, place.tenant), nonce)
       cipher.setAAD(boundTo(place, shown))
       const bytes = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
-      return joinSealed({ keyId: master.id, paths: shown, sealed: bytes.toString('base64url') })
+      return joinEncrypted({ keyId: master.id, paths: shown, sealed: bytes.toString('base64url') })
     },
 
-    open(place, sealed) {
-      const parts = splitSealed(sealed)
+    open(place, encrypted) {
+      const parts = splitEncrypted(encrypted)
       if (parts === null) throw altered()
       const master = keys.find(parts.keyId)
       if (master === null) {
-        throw new SealError(
+        throw new EncryptionError(
           'unknown-key',
           `it was sealed with the master key ${parts.keyId.slice(0, 64)}, which this node was not given`,
         )
@@ -73,11 +76,11 @@ export function makeLocalSeal(deps: { readonly keys: MasterKeys; readonly random
   }
 }
 
-function altered(): SealError {
-  return new SealError('altered', 'what is stored was altered, or belongs to another place')
+function altered(): EncryptionError {
+  return new EncryptionError('altered', 'what is stored was altered, or belongs to another place')
 }
 
 /** JSON keeps the parts apart, whatever they contain. */
-function boundTo({ tenant, row, part }: SealPlace, paths: string): Buffer {
+function boundTo({ tenant, row, part }: EncryptionContext, paths: string): Buffer {
   return Buffer.from(JSON.stringify(['millrace', 'mrs1', tenant, row, part, paths]), 'utf8')
 }

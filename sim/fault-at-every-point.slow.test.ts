@@ -3,12 +3,12 @@
 // all of them.
 
 import { describe, expect, test } from 'vitest'
-import { tryEverywhere } from './everywhere.ts'
+import { tryEverywhere } from './fault-at-every-point.ts'
 import { MISHAPS } from './faults.ts'
 
 /** A share that came out empty would show nothing. */
 const RUNS_MIN = 8
-/** `everywhere.test.ts` has these two on memory and once. */
+/** `fault-at-every-point.test.ts` has these two on memory and once. */
 const ELSEWHERE: readonly string[] = ['crash-after', 'unanswered']
 
 describe.each(MISHAPS)('[N1] [N2] [N3] [N4] [N5] [N6] [N12] every point of a run survives %s', (mishap) => {

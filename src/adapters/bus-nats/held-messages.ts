@@ -6,7 +6,7 @@ import type { ConsumerSpec } from '../../ports/bus.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { answer, readMessage, sayWorking } from './message.ts'
 
-export interface Hands {
+export interface HeldMessages {
   /** `done` is called when the message was answered. */
   take(message: Msg, ackWaitMs: number, done: () => void): void
   /** Leaves the waiting ones to other nodes. Resolves when nothing is being handled. */
@@ -20,7 +20,13 @@ interface Held {
   isOld: boolean
 }
 
-export function makeHands({ clock, spec }: { readonly clock: Clock; readonly spec: ConsumerSpec }): Hands {
+export function makeHeldMessages({
+  clock,
+  spec,
+}: {
+  readonly clock: Clock
+  readonly spec: ConsumerSpec
+}): HeldMessages {
   const held = new Set<Held>()
   const waiting: Held[] = []
   let handling = 0

@@ -3,7 +3,7 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from '@photostructure/sqlite'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Row } from './rows.ts'
-import type { Stored } from './text.ts'
+import type { Stored } from './text-values.ts'
 
 export type Value = Stored | number
 

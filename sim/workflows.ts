@@ -12,8 +12,8 @@ import type {
 import { hashDocument } from '../src/core/definitions/documents/index.ts'
 import { SECOND } from '../src/core/foundation/time/index.ts'
 import { type Sketch, sketchWorkflow } from '../src/core/workflows/machine/nets.fixture.ts'
-import { CASE_DELAYS_MS, CASE_OPERATIONS } from './case-vendor.ts'
 import type { Rng } from './random.ts'
+import { CASE_DELAYS_MS, CASE_OPERATIONS } from './workflow-vendor.ts'
 
 export interface Cases {
   /** In force, by the number of the bundle. */

@@ -10,12 +10,12 @@ import { makeDeliveryChecks } from './check-deliveries.ts'
 import type { LaneChecks } from './check-lanes.ts'
 import type { Outcome } from './data.ts'
 import { makeEndpoints } from './endpoints.ts'
-import { hooksBeside, OTHER_DOCUMENTS, OTHER_TENANT } from './hooks.ts'
 import type { Life, SimVault } from './node.ts'
-import type { Outside } from './outside.ts'
+import type { Outside } from './node-access.ts'
 import type { Rng } from './random.ts'
 import type { Message } from './senders-and-operator.ts'
-import { makeHookPeople } from './subscription-operator.ts'
+import { makeSubscriptionOperator } from './subscription-operator.ts'
+import { hooksBeside, OTHER_DOCUMENTS, OTHER_TENANT } from './subscriptions.ts'
 import { makeSecrets, PLAIN_VAULT, type Secrets } from './vault.ts'
 
 export interface HookWorld {
@@ -58,7 +58,7 @@ const NOTHING: HookWorld = {
   end() {},
 }
 
-const PEOPLE_EVERY_MS = 2_500
+const OPERATORS_EVERY_MS = 2_500
 const MEND_EVERY_MS = 3_000
 /** In a thousand. */
 const OTHERS_SEND = 300
@@ -70,7 +70,7 @@ export function makeHookWorld(
   wasDoubled: (life: Life) => boolean,
 ): HookWorld {
   if (outside.profile.hasHooks !== true) return NOTHING
-  const { time, data, book, faults, trace } = outside
+  const { time, data, observations, faults, trace } = outside
   const secrets = makeSecrets({ time, rng: rng.fork('vault'), unavailable: outside.profile.unavailable / 4 })
   const endpoints = makeEndpoints({
     time,
@@ -80,7 +80,7 @@ export function makeHookWorld(
     sent: (call) => checks.sent(call),
   })
   const checks = makeDeliveryChecks({
-    book,
+    observations,
     data,
     time,
     lanes,
@@ -89,19 +89,19 @@ export function makeHookWorld(
     isGoneForGood: endpoints.isGoneForGood,
     wasDoubled,
   })
-  const people = makeHookPeople(outside, rng.fork('keepers'), endpoints, {
+  const operator = makeSubscriptionOperator(outside, rng.fork('keepers'), endpoints, {
     disables: checks.disables,
     sees: checks.shown,
   })
   let isMended = false
 
   const mend = () => {
-    isMended = people.mend() === 0
+    isMended = operator.mend() === 0
     time.after(MEND_EVERY_MS, mend)
   }
 
   return {
-    everyMs: PEOPLE_EVERY_MS,
+    everyMs: OPERATORS_EVERY_MS,
     others: [{ tenant: OTHER_TENANT, documents: OTHER_DOCUMENTS }],
     beside: hooksBeside,
     client: endpoints.client,
@@ -118,7 +118,7 @@ export function makeHookWorld(
         .map((message) => ({ ...message, tenant: OTHER_TENANT }))
       return [...messages, ...theirs]
     },
-    act: people.act,
+    act: operator.act,
     heal() {
       endpoints.heal()
       secrets.heal()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { StoreError } from '../../ports/store.ts'
-import { answerAll, gatherLookUps } from './look-ups.ts'
+import { answerAll, gatherLookUps } from './batched-lookups.ts'
 
 test('look-ups of one tick go together, in bounded messages, and each has its own result', async () => {
   const sizes: number[] = []

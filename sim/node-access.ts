@@ -6,7 +6,7 @@ import type { Data } from './data.ts'
 import type { Faults, Profile } from './faults.ts'
 import type { Life } from './node.ts'
 import type { Rng } from './random.ts'
-import type { Book } from './run-observations.ts'
+import type { Observations } from './run-observations.ts'
 import type { Vendor } from './vendor.ts'
 
 export interface Outside {
@@ -14,7 +14,7 @@ export interface Outside {
   readonly data: Data
   readonly faults: Faults
   readonly profile: Profile
-  readonly book: Book
+  readonly observations: Observations
   readonly rng: Rng
   vendor(): Vendor
   lives(): readonly Life[]
@@ -28,9 +28,9 @@ export function pickLife({ lives, rng }: Pick<Outside, 'lives' | 'rng'>, role: R
 }
 
 /** Whatever the answer: a person sees an error, looks again, and decides anew. */
-export function ask({ book }: Outside, answer: Promise<unknown>): void {
+export function ask({ observations }: Outside, answer: Promise<unknown>): void {
   answer.catch((error: unknown) => {
     const isExpected = error instanceof Error && (error.name === 'AppError' || error.name === 'StoreError')
-    if (!isExpected) book.violate('BROKEN', 'a person is answered by an exception')
+    if (!isExpected) observations.violate('BROKEN', 'a person is answered by an exception')
   })
 }

@@ -2,13 +2,13 @@
 
 import type { FastifyInstance } from 'fastify'
 import { PRIORITIES } from '../core/queue/fairness/index.ts'
-import type { PaceView } from '../engine/index.ts'
+import type { FlowControlView } from '../engine/index.ts'
 import type { HttpApi } from './api.ts'
 import { fields, neededReasonBody, text } from './schemas.ts'
 import { answer, instant, integer, listOf, nullable, shape, string } from './schemas-answers.ts'
 import { iso } from './shapes.ts'
 
-const paceFields = {
+const flowControlFields = {
   route: string,
   status: { type: 'string', enum: ['active', 'paused', 'disabled'] },
   priority: { type: 'string', enum: PRIORITIES },
@@ -36,9 +36,9 @@ const paceFields = {
   drain: nullable(shape({ profile: nullable(string), nextAt: instant, left: integer })),
   limit: nullable(shape({ limit: integer, running: integer })),
 }
-const paceShape = shape(paceFields)
+const flowControlShape = shape(flowControlFields)
 const oneShape = shape({
-  ...paceFields,
+  ...flowControlFields,
   work: {
     ...shape({ ready: integer, waiting: integer, leased: integer, cappedAt: integer }),
     description:
@@ -47,7 +47,7 @@ const oneShape = shape({
 })
 const params = fields({ route: text }, ['route'])
 
-export function addPaceRoutes(app: FastifyInstance, api: Pick<HttpApi, 'pace'>): void {
+export function addFlowControlRoutes(app: FastifyInstance, api: Pick<HttpApi, 'flowControl'>): void {
   app.get(
     '/pace',
     {
@@ -56,10 +56,10 @@ export function addPaceRoutes(app: FastifyInstance, api: Pick<HttpApi, 'pace'>):
         operationId: 'listPace',
         tags: ['work'],
         summary: 'When the work of each route may run, as this node knows it',
-        response: { 200: answer('All routes in force, by name', shape({ items: listOf(paceShape) })) },
+        response: { 200: answer('All routes in force, by name', shape({ items: listOf(flowControlShape) })) },
       },
     },
-    async (request) => ({ items: api.pace.list(request.caller.tenant).map(showPace) }),
+    async (request) => ({ items: api.flowControl.list(request.caller.tenant).map(showPace) }),
   )
   app.get<{ Params: { route: string } }>(
     '/pace/:route',
@@ -74,7 +74,7 @@ export function addPaceRoutes(app: FastifyInstance, api: Pick<HttpApi, 'pace'>):
       },
     },
     async (request) => {
-      const { work, ...view } = await api.pace.one(request.caller.tenant, request.params.route)
+      const { work, ...view } = await api.flowControl.one(request.caller.tenant, request.params.route)
       return { ...showPace(view), work }
     },
   )
@@ -90,18 +90,18 @@ export function addPaceRoutes(app: FastifyInstance, api: Pick<HttpApi, 'pace'>):
           'It pauses again when its calls still fail. Refused with `conflict` when its circuit is closed.',
         params,
         body: neededReasonBody,
-        response: { 200: answer('The route', paceShape) },
+        response: { 200: answer('The route', flowControlShape) },
       },
     },
     async (request) => {
       const { tenant, actor } = request.caller
       const { reason } = request.body
-      return showPace(await api.pace.closeCircuit(tenant, request.params.route, { by: actor, reason }))
+      return showPace(await api.flowControl.closeCircuit(tenant, request.params.route, { by: actor, reason }))
     },
   )
 }
 
-function showPace({ circuit, host, drain, drainProfile, ...rest }: PaceView) {
+function showPace({ circuit, host, drain, drainProfile, ...rest }: FlowControlView) {
   return {
     ...rest,
     circuit:

@@ -1,0 +1,1 @@
+export { makeLocalEncryption } from './encryption-local.ts'

@@ -1,1 +1,0 @@
-export { makeLocalSeal } from './seal-local.ts'
