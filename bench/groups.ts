@@ -8,7 +8,10 @@ export function countGroups(file: string): number | null {
   if (!existsSync(file)) return null
   const db = new DatabaseSync(file, { readOnly: true })
   try {
-    const row = db.prepare('SELECT number FROM last_group WHERE one = 1').get() as { number: number }
+    // A checkout that a change is compared with may have an earlier schema.
+    const names = db.prepare("SELECT name FROM sqlite_schema WHERE name = 'newest_group'").all()
+    const name = names.length > 0 ? 'newest_group' : 'last_group'
+    const row = db.prepare(`SELECT number FROM ${name}`).get() as { number: number }
     return row.number
   } finally {
     db.close()

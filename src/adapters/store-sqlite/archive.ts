@@ -16,7 +16,7 @@ import {
 } from '../../core/store/archive/index.ts'
 import type { ArchiveSource } from '../../ports/archive.ts'
 import { StoreError } from '../../ports/store.ts'
-import { EVENT_COLUMNS } from './columns.ts'
+import { EVENT_COLUMNS, WORK_COLUMNS } from './columns.ts'
 import { findOwnHash, locateLedger } from './commit/keys.ts'
 import { openForReading } from './connection.ts'
 import { toStoreError } from './errors.ts'
@@ -119,7 +119,11 @@ const PIECES: { readonly [Table in ArchiveTable]: Piece<Table> } = {
     count: 'SELECT count(*) AS n FROM lane',
     read: (row, { nameOf }) => ({ tenant: nameOf(row), ...toLane(row) }),
   },
-  work: { ...whole('work'), read: (row, { nameOf }) => toWork(row, nameOf(row)) },
+  work: {
+    ...whole('work'),
+    rows: `SELECT tenant, ${WORK_COLUMNS} FROM work ORDER BY seq`,
+    read: (row, { nameOf }) => toWork(row, nameOf(row)),
+  },
   attempts: {
     rows:
       'SELECT attempt.*, work.tenant, work.id AS work_id, (SELECT count(*) FROM attempt AS b WHERE b.work = attempt.work' +

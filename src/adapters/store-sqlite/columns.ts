@@ -11,14 +11,34 @@ export const EVENT_SUMMARY_COLUMNS =
 
 export const EVENT_COLUMNS = `${EVENT_SUMMARY_COLUMNS}, event.headers, event.data, event.raw`
 
+/** The text behind a number, and the event that a job belongs to: a job's row has neither. */
+const term = (column: string) => `(SELECT text FROM term WHERE no = work.${column}) AS ${column}`
+export const EVENT_OF_WORK =
+  '(SELECT e.id FROM event AS e WHERE e.seq = coalesce(work.event, work.seq >> 16)) AS event_id'
+
 export const WORK_COLUMNS =
-  'id, state, due_at, owner, epoch, alone, attempts, waits, losses, created_at, expires_at, processed_at, consumer,' +
-  ' event_id, kind, definition, code_hash, replay_of, key, class, last_error, effect_ref, http_status, duration_ms,' +
-  ' element, lane, place, frozen, into_work, generation, instance, step'
+  'work.id, work.state, work.due_at, work.owner, work.epoch, work.alone, work.attempts, work.waits, work.losses,' +
+  ' work.created_at, work.expires_at, work.processed_at, work.consumer, work.kind, work.replay_of, work.key, work.class,' +
+  ' work.last_error, work.effect_ref, work.http_status, work.duration_ms, work.element, work.lane, work.place,' +
+  ' work.frozen, work.into_work, work.generation, work.instance, work.step,' +
+  ` ${EVENT_OF_WORK}, ${term('definition')}, ${term('code_hash')}`
+
+/** How many jobs of an event are numbered after it; those beyond have numbers below 0. */
+export const WORK_PER_EVENT = 65_536
+
+/** The jobs of the event with the number ?1. */
+export const OF_EVENT =
+  '(work.seq BETWEEN ?1 * 65536 AND ?1 * 65536 + 65535 OR (work.seq < 0 AND work.event = ?1))'
 
 export const LEDGER_COLUMNS =
   'seq, key, generation, state, proof, work, epoch, send_by, created_at, settled_at, consumer, event_id, object_id,' +
   ' payload_hash, correlation_id, effect_ref, result, previous'
+
+/** Entries are numbered in the order they came; a tenant's are found by the blocks of numbers in which it has some. */
+export const LEDGER_BLOCK = 64
+export const LEDGER_OF_TENANT =
+  'ledger_block CROSS JOIN ledger ON ledger.seq BETWEEN ledger_block.block * 64 AND ledger_block.block * 64 + 63' +
+  ' AND ledger.tenant = ledger_block.tenant'
 
 export const INSTANCE_COLUMNS =
   'id, workflow, definition, version, event_id, correlation_id, parent, created_at, state, attention, revision,' +

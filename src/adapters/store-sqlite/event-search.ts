@@ -8,7 +8,7 @@ import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { readWholeId } from '../../core/foundation/ids/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
 import { SCAN_BYTES_MAX, SCAN_ROWS_MAX } from '../../ports/store.ts'
-import { EVENT_SUMMARY_COLUMNS } from './columns.ts'
+import { EVENT_OF_WORK, EVENT_SUMMARY_COLUMNS } from './columns.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import type { ReadAccess, Value } from './read-connection.ts'
 import { toEventSummary } from './rows.ts'
@@ -86,7 +86,7 @@ function findFull({ all }: ReadAccess, indexed: readonly Where[], bytesMax: numb
 }
 
 function eventOfWork({ get, tenantNumber }: ReadAccess, tenant: TenantId, work: string): string | undefined {
-  const row = get('SELECT event_id FROM work WHERE tenant = ? AND id = ?', tenantNumber(tenant), work)
+  const row = get(`SELECT ${EVENT_OF_WORK} FROM work WHERE tenant = ? AND id = ?`, tenantNumber(tenant), work)
   return row?.event_id as string | undefined
 }
 

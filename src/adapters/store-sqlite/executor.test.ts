@@ -189,14 +189,14 @@ describe('the executor under faults', () => {
 
   test('a refused commit writes nothing and flushes nothing', () => {
     executor.commit(1_000, [put('a')])
-    const before = db.prepare('SELECT * FROM last_group').get()
+    const before = db.prepare('SELECT * FROM newest_group').get()
     const refused: Commit = {
       tenant: 'nobody' as TenantId,
       guards: [{ g: 'version', of: 'setting', key: 'a', version: 5 }],
       writes: put('b').writes,
     }
     expect(executor.commit(2_000, [refused])).toMatchObject([{ ok: false, found: null }])
-    expect(db.prepare('SELECT * FROM last_group').get()).toEqual(before)
+    expect(db.prepare('SELECT * FROM newest_group').get()).toEqual(before)
     expect(db.prepare('SELECT name FROM tenant').all()).toHaveLength(1)
   })
 

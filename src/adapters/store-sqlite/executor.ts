@@ -3,7 +3,7 @@
 //
 // A group of commits is one transaction: BEGIN IMMEDIATE, per commit its guards and then its writes, COMMIT. There are
 // no savepoints: an unexpected error rolls the group back and executes it again one by one, so that a broken commit
-// fails alone. When COMMIT itself throws, the group's number in `last_group` says whether it took effect.
+// fails alone. When COMMIT itself throws, the number of the newest group says whether it took effect.
 //
 // A failed flush is final: nothing is written after it, until another process opens the file (DU4).
 //
@@ -109,8 +109,7 @@ export function makeExecutor(db: DatabaseSyncInstance, options: ExecutorOptions 
       result = work()
       // Nothing changed, nothing to flush: refusals are returned without a write.
       if (session.isDirty) {
-        session.keys.fold()
-        session.sql.noteGroup.run(group, now)
+        if (!session.keys.finish(group, now)) session.sql.noteGroup.run(group, now)
       }
     } catch (error) {
       undo(session)

@@ -11,10 +11,10 @@ import { hasToken, markingText, parseMarking, sumGroups } from '../../core/workf
 import type { Orphan } from '../../core/workflows/orphan/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
 import { INSTANCE_WORK_MAX, MARKINGS_MAX, OVERVIEW_COUNT_MAX } from '../../ports/store.ts'
-import { CORRELATION_BY_HASH, INSTANCE_COLUMNS, WORK_COLUMNS } from './columns.ts'
+import { CORRELATION_BY_HASH, INSTANCE_COLUMNS, OF_EVENT, WORK_COLUMNS } from './columns.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { toHistory, toInstance, toOrphan } from './instance-rows.ts'
-import { byId, type List, type Pager, type Where } from './pages.ts'
+import type { List, Pager, Where } from './pages.ts'
 import type { ReadAccess } from './read-connection.ts'
 import { type Row, toWork } from './rows.ts'
 import { INSTANCE_CODE } from './state-codes.ts'
@@ -49,16 +49,12 @@ const instances: List<InstanceRow> = {
   name: 'instances',
   columns: INSTANCE_COLUMNS,
   table: 'instance',
-  order: ['id'],
-  positionOf: byId,
   toItem: toInstance,
 }
 const orphans: List<Orphan> = {
   name: 'orphans',
   columns: '*',
   table: 'orphan',
-  order: ['id'],
-  positionOf: byId,
   toItem: toOrphan,
 }
 
@@ -139,7 +135,7 @@ export function makeInstanceReads(access: ReadAccess, page: Pager): InstanceRead
     const last = items.at(-1)
     return {
       items,
-      nextCursor: last && ids.length > items.length ? encodeCursor(instances.name, byId(last)) : null,
+      nextCursor: last && ids.length > items.length ? encodeCursor(instances.name, [0, last.id]) : null,
     }
   }
 
@@ -215,17 +211,25 @@ export function makeInstanceReads(access: ReadAccess, page: Pager): InstanceRead
         id,
         INSTANCE_WORK_MAX,
       )
-      // Finished jobs are in no index but their event's.
-      const final = query.all
-        ? all(
-            `SELECT ${WORK_COLUMNS} FROM work INDEXED BY work_event WHERE event_id =` +
-              ' (SELECT event_id FROM instance WHERE tenant = ?1 AND id = ?2) AND +tenant = ?1 AND +instance = ?2' +
-              ' AND +state IN (0, 4, 7, 8) ORDER BY created_at, id LIMIT ?3',
+      // Finished jobs are in no index: they lie with the others of their event.
+      const event = query.all
+        ? get(
+            'SELECT event.seq FROM instance CROSS JOIN event ON event.id = instance.event_id' +
+              ' AND event.tenant = instance.tenant WHERE instance.tenant = ? AND instance.id = ?',
             no,
             id,
-            INSTANCE_WORK_MAX,
           )
-        : []
+        : undefined
+      const final =
+        event === undefined
+          ? []
+          : all(
+              `SELECT ${WORK_COLUMNS} FROM work WHERE ${OF_EVENT} AND +instance = ?2 AND +state IN (0, 4, 7, 8)` +
+                ' ORDER BY created_at, id LIMIT ?3',
+              event.seq as number,
+              id,
+              INSTANCE_WORK_MAX,
+            )
       return [...open, ...final]
         .map((found) => toWork(found, tenant))
         .sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))

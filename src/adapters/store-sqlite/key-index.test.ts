@@ -27,6 +27,7 @@ test('every committed key is found at its last row, and no other', () => {
       let committed = new Map<string, number>()
       let row = 0
       let logged = 0
+      let group = 0
       for (const { keys, end } of transactions) {
         const open = new Map(committed)
         db.exec('BEGIN')
@@ -38,12 +39,15 @@ test('every committed key is found at its last row, and no other', () => {
           index.note(hash, row)
           open.set(hash, row)
         }
-        index.fold()
+        group += 1
+        index.finish(group, 0)
         db.exec(end === 'rollback' ? 'ROLLBACK' : 'COMMIT')
-        if (end === 'rollback') index.revert()
-        else {
+        if (end === 'rollback') {
+          index.revert()
+          group -= 1
+        } else {
           committed = open
-          logged += keys.length
+          if (keys.length > 0) logged += 1
         }
         if (end === 'reopen') index = makeKeyIndex(db, foldAt)
         expect(ALL.map((hash) => index.find(hash))).toEqual(ALL.map((hash) => committed.get(hash)))
@@ -62,13 +66,15 @@ test('a rollback does not truncate the log too far', () => {
   const db = new DatabaseSync(':memory:')
   migrate(db, 'test')
   const index = makeKeyIndex(db, 1)
+  let group = 0
   const transact = (keys: readonly number[], end: 'COMMIT' | 'ROLLBACK' = 'COMMIT') => {
     db.exec('BEGIN')
     index.begin()
     for (const key of keys) index.note(ALL[key] as string, key)
-    index.fold()
+    index.finish(group + 1, 0)
     db.exec(end)
     if (end === 'ROLLBACK') index.revert()
+    else group += 1
   }
   transact([1])
   transact([2])

@@ -1,14 +1,20 @@
 // Schema steps: applied once, in order, and never onto a schema that this version does not know.
 
+import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, test } from 'vitest'
 import type { EventId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import { DAY } from '../../core/foundation/time/index.ts'
+import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
+import { openForWriting } from './connection.ts'
 import { makeSqliteStoreInline } from './inline.ts'
 import { migrate } from './migrate.ts'
 import { MIGRATIONS, type Migration } from './migrations.ts'
 import { ROWS_OF_STEP_3 } from './schema-3.fixture.ts'
 import { ROWS_OF_STEP_4 } from './schema-4.fixture.ts'
+import { DUMP_OF_STEP_10, ROWS_OF_STEP_10 } from './schema-10.fixture.ts'
 
 const first: Migration = { number: 1, name: 'one', sql: 'CREATE TABLE a (x)' }
 const second: Migration = { number: 2, name: 'two', sql: 'CREATE TABLE b (x); INSERT INTO a VALUES (1)' }
@@ -82,7 +88,7 @@ test('a database of an earlier release keeps all its data, and accepts new data'
   migrate(db, 'data.db', MIGRATIONS.slice(0, 3))
   db.exec(ROWS_OF_STEP_3)
   const rows = (table: string) => db.prepare(`SELECT * FROM ${table} ORDER BY 1`).all()
-  const kept = ['work', 'attempt', 'ledger', 'evidence', 'dead_letter', 'record', 'key_log']
+  const kept = ['ledger', 'evidence', 'dead_letter', 'record']
   const before = kept.map(rows)
   // Unchanged: new columns come last in a row, and are empty.
   const after = () =>
@@ -178,4 +184,110 @@ test('jobs, dead letters and entries of step 4 are unchanged, and lanes and gene
   })
   expect(await reads.event(first!.eventId)).toBeNull()
   expect(await reads.ledger('crm:4')).toMatchObject({ state: 'reserved' })
+})
+
+const openInline = (db: InstanceType<typeof DatabaseSync>, now: () => number) =>
+  makeSqliteStoreInline(db, { now, defer: (callback) => void setImmediate(callback) })
+
+test('[ST210] a database of step 10 reads the same after its jobs were numbered by event, and its keys still count', async () => {
+  const db = new DatabaseSync(':memory:')
+  migrate(db, 'data.db', MIGRATIONS.slice(0, 10))
+  db.exec(ROWS_OF_STEP_10)
+  let now = 1_760_000_020_000
+  const store = openInline(db, () => now)
+  expect(JSON.parse(JSON.stringify(await store.system('verification').dump()))).toEqual(DUMP_OF_STEP_10)
+  const tenant = 'acme' as TenantId
+  const reads = store.forTenant(tenant)
+  const { work, events } = DUMP_OF_STEP_10 as { work: { id: WorkId }[]; events: { id: EventId }[] }
+  const [one, two, , , , , seven] = work.map(({ id }) => id).sort()
+  const first = events[0]!.id
+  expect((await reads.workOfEvent(first)).map(({ id }) => id)).toEqual([one, two, seven])
+  expect((await reads.attempts(two!)).map(({ number }) => number)).toEqual([1, 2])
+  expect((await reads.ledgerHistory('crm:1')).map(({ effectRef }) => effectRef)).toEqual([
+    'contact-1',
+    'contact-2',
+  ])
+  const dedup = { g: 'dedup', source: 'shop', key: 'delivery-1' } as const
+  expect(await store.commit({ tenant, guards: [dedup], writes: [] })).toMatchObject({ found: { id: first } })
+  now += 2 * DAY
+  const settle = {
+    w: 'work.settle',
+    work: two!,
+    to: 'done',
+    counters: { attempts: 2, waits: 0, losses: 0 },
+    note: EMPTY_NOTE,
+  } as const
+  await store.commit({ tenant, guards: [], writes: [settle] })
+  const request = { tenant, keepMs: {}, otherwiseMs: DAY, after: null, scanMax: 100 }
+  expect(await store.prune(request)).toMatchObject({ events: 1, work: 3, attempts: 2, dedup: 1 })
+})
+
+test('[ST210] a migration that is cut off leaves the database of step 10 as it was, and is done at the next start', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-migrate-'))
+  const file = join(folder, 'data.db')
+  const copy = join(folder, 'copy.db')
+  const db = openForWriting(file)
+  migrate(db, file, MIGRATIONS.slice(0, 10))
+  db.exec(ROWS_OF_STEP_10)
+  // A page of cache: everything that the migration writes goes to the log before it is committed.
+  db.exec('PRAGMA cache_size = 1')
+  db.exec('BEGIN IMMEDIATE')
+  db.exec(MIGRATIONS[10]!.sql)
+  for (const suffix of ['', '-wal']) copyFileSync(`${file}${suffix}`, `${copy}${suffix}`)
+  const logged = statSync(`${copy}-wal`).size
+  db.exec('ROLLBACK')
+  db.close()
+  const killed = openForWriting(copy)
+  expect(logged).toBeGreaterThan(100_000)
+  expect(killed.prepare('SELECT max(number) AS n FROM migration').get()).toMatchObject({ n: 10 })
+  expect(killed.prepare('SELECT count(*) AS n FROM work').get()).toMatchObject({ n: 7 })
+  const store = openInline(killed, () => 1_760_000_020_000)
+  expect(JSON.parse(JSON.stringify(await store.system('verification').dump()))).toEqual(DUMP_OF_STEP_10)
+  killed.close()
+  rmSync(folder, { recursive: true })
+})
+
+test('a database with a job whose event is missing is not migrated', () => {
+  const db = new DatabaseSync(':memory:')
+  migrate(db, 'data.db', MIGRATIONS.slice(0, 10))
+  db.exec(ROWS_OF_STEP_10)
+  db.exec('DELETE FROM event WHERE seq = 1')
+  const before = db.prepare('SELECT * FROM work').all()
+  expect(() => migrate(db, 'data.db')).toThrow(/datatype mismatch/)
+  expect(db.prepare('SELECT * FROM work').all()).toEqual(before)
+})
+
+test('[ST211] jobs beyond the numbers of their event are found and removed with it', async () => {
+  const db = new DatabaseSync(':memory:')
+  migrate(db, 'data.db', MIGRATIONS.slice(0, 10))
+  db.exec(ROWS_OF_STEP_10)
+  let now = 1_760_000_020_000
+  const store = openInline(db, () => now)
+  const tenant = 'acme' as TenantId
+  const reads = store.forTenant(tenant)
+  const first = (DUMP_OF_STEP_10 as { events: { id: EventId }[] }).events[0]!.id
+  const before = await reads.workOfEvent(first)
+  // Its last number is taken.
+  db.exec('UPDATE work SET seq = 65536 + 65535 WHERE seq = (SELECT max(seq) FROM work WHERE seq < 131072)')
+  const { instance: _, step: __, lane: ___, element: ____, ...given } = before[0]!
+  const added = ['wrk_x', 'wrk_y'] as WorkId[]
+  const adds = added.map(
+    (id) => ({ w: 'work.add', work: { ...given, id, expiresInMs: DAY }, lease: null, delayMs: 0 }) as const,
+  )
+  await store.commit({ tenant, guards: [], writes: adds })
+  expect(db.prepare('SELECT seq, event FROM work WHERE seq < 0 ORDER BY seq').all()).toEqual([
+    { seq: -2, event: 1 },
+    { seq: -1, event: 1 },
+  ])
+  expect((await reads.workOfEvent(first)).map(({ id }) => id)).toEqual([
+    ...before.map(({ id }) => id),
+    ...added,
+  ])
+  expect(await reads.work(added[0]!)).toMatchObject({ eventId: first })
+  db.exec('UPDATE work SET state = 0, place = NULL')
+  now += 2 * DAY
+  const request = { tenant, keepMs: {}, otherwiseMs: DAY, after: null, scanMax: 100 }
+  await store.prune(request)
+  expect(await reads.workOfEvent(first)).toEqual([])
+  expect(await reads.work(added[0]!)).toBeNull()
 })

@@ -467,4 +467,123 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_event ON outbox (event_id) WHERE event_id IS NOT NULL;
 `,
   },
+  {
+    number: 11,
+    name: 'fewer index entries',
+    sql: `
+-- The keys of a group are one row: 16 bytes of hash and 6 bytes of row number each (key-index.ts).
+INSERT INTO known_key (hash, row)
+  SELECT hash, row FROM (SELECT hash, row, max(no) FROM key_log GROUP BY hash) WHERE true
+  ON CONFLICT (hash) DO UPDATE SET row = excluded.row;
+DROP TABLE key_log;
+CREATE TABLE key_log (
+  number INTEGER PRIMARY KEY,
+  at INTEGER NOT NULL,
+  keys BLOB NOT NULL
+);
+
+-- Texts that many rows share: they have its number.
+CREATE TABLE term (
+  no INTEGER PRIMARY KEY,
+  text TEXT NOT NULL UNIQUE
+);
+INSERT INTO term (text)
+  SELECT definition FROM work UNION SELECT code_hash FROM work WHERE code_hash IS NOT NULL;
+
+-- The jobs of an event are numbered after it, 65,536 for each: they lie together and need no index of events. Those
+-- beyond have numbers below 0 and name their event.
+ALTER TABLE work RENAME TO former_work;
+CREATE TABLE work (
+  seq INTEGER PRIMARY KEY,
+  tenant INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  state INTEGER NOT NULL,
+  due_at INTEGER NOT NULL,
+  owner INTEGER,
+  epoch INTEGER NOT NULL,
+  alone INTEGER NOT NULL,
+  attempts INTEGER NOT NULL,
+  waits INTEGER NOT NULL,
+  losses INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  processed_at INTEGER,
+  consumer TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  definition INTEGER NOT NULL,
+  code_hash INTEGER,
+  key TEXT,
+  duration_ms REAL,
+  replay_of TEXT,
+  class TEXT,
+  last_error TEXT,
+  effect_ref TEXT,
+  http_status INTEGER,
+  event INTEGER,
+  lane TEXT,
+  place INTEGER,
+  frozen INTEGER,
+  element INTEGER,
+  generation INTEGER,
+  into_work TEXT,
+  instance TEXT,
+  step TEXT
+);
+-- A job without an event would break the rule that they go together: the text is no number, and nothing is changed.
+INSERT INTO work
+  SELECT
+    CASE WHEN former.place_in_event < 65536
+      THEN coalesce(former.event_seq * 65536 + former.place_in_event, 'a job has no event')
+      ELSE -former.seq END,
+    tenant, id, state, due_at, owner, epoch, alone, attempts, waits, losses, created_at, expires_at, processed_at,
+    consumer, kind, (SELECT no FROM term WHERE text = former.definition),
+    (SELECT no FROM term WHERE text = former.code_hash), key, duration_ms, replay_of, class, last_error, effect_ref,
+    http_status, CASE WHEN former.place_in_event < 65536 THEN NULL ELSE former.event_seq END, lane, place, frozen, element,
+    generation, into_work, instance, step
+  FROM (
+    SELECT former_work.*,
+      (SELECT event.seq FROM event WHERE event.tenant = former_work.tenant AND event.id = former_work.event_id) AS event_seq,
+      (SELECT count(*) FROM former_work AS other INDEXED BY work_event WHERE other.event_id = former_work.event_id
+        AND other.seq < former_work.seq AND +other.tenant = former_work.tenant) AS place_in_event
+    FROM former_work
+  ) AS former
+  ORDER BY former.seq;
+DROP INDEX work_id;
+CREATE UNIQUE INDEX work_id ON work (tenant, id);
+-- An attempt whose job is gone belongs to no job, also not to one that has its number now.
+UPDATE attempt SET work = coalesce(
+  (SELECT work.seq FROM former_work CROSS JOIN work ON work.tenant = former_work.tenant AND work.id = former_work.id
+    WHERE former_work.seq = attempt.work), -4503599627370496);
+DROP TABLE former_work;
+CREATE INDEX work_spilled ON work (event) WHERE seq < 0;
+CREATE INDEX work_leased ON work (owner) WHERE state = 1;
+CREATE INDEX work_ready ON work (tenant, consumer, due_at, id) WHERE state = 2;
+CREATE INDEX work_held ON work (tenant, state, id) WHERE state > 2;
+CREATE INDEX work_waiting ON work (tenant, consumer, lane, created_at, id) WHERE state = 3;
+CREATE INDEX work_holder ON work (tenant, id) WHERE place = 1 AND state IN (6, 7);
+CREATE INDEX work_into ON work (into_work) WHERE into_work IS NOT NULL;
+CREATE INDEX work_instance ON work (instance) WHERE instance IS NOT NULL AND state IN (1, 2, 3, 5, 6);
+CREATE INDEX work_delivery ON work (tenant, consumer, id)
+  WHERE consumer >= 'subscription:' AND consumer < 'subscription;';
+CREATE INDEX work_delivery_held ON work (tenant, consumer, state, id)
+  WHERE state > 2 AND consumer >= 'subscription:' AND consumer < 'subscription;';
+
+-- A ledger entry's number grows with its age. A tenant's entries are found by the blocks of 64 numbers in which it has some,
+-- so that an entry costs a sixty-fourth of an index entry.
+CREATE TABLE ledger_block (
+  tenant INTEGER NOT NULL,
+  block INTEGER NOT NULL,
+  PRIMARY KEY (tenant, block)
+) WITHOUT ROWID;
+INSERT INTO ledger_block (tenant, block) SELECT DISTINCT tenant, seq / 64 FROM ledger;
+DROP INDEX ledger_recent;
+DROP INDEX ledger_open;
+CREATE INDEX ledger_open ON ledger (tenant, state) WHERE state > 0;
+
+-- A group with keys is named by its row in key_log, any other one in last_group.
+CREATE VIEW newest_group (number, at) AS
+  SELECT max(last_group.number, coalesce(logged.number, 0)), max(last_group.at, coalesce(logged.at, 0))
+  FROM last_group LEFT JOIN (SELECT number, at FROM key_log ORDER BY number DESC LIMIT 1) AS logged;
+`,
+  },
 ]

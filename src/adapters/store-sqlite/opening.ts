@@ -124,9 +124,13 @@ function readGroup(file: string): {
     db = openForReading(file)
     const pageCount: number = db.prepare('PRAGMA page_count').get().page_count
     const pageBytes: number = db.prepare('PRAGMA page_size').get().page_size
-    const isOurs = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'last_group'").get()
+    // The file may be of an earlier version, or empty.
+    const names = ['newest_group', 'last_group']
+    const found = db
+      .prepare('SELECT name FROM sqlite_schema WHERE name IN (?, ?) ORDER BY name DESC LIMIT 1')
+      .get(...names)
     const group: number =
-      isOurs === undefined ? 0 : db.prepare('SELECT number FROM last_group WHERE one = 1').get().number
+      found === undefined ? 0 : db.prepare(`SELECT number FROM ${found.name}`).get().number
     return { group, isOpen: isMarkedOpen(db), pageCount, pageBytes }
   } catch (error) {
     throw toStoreError(error, 'no')

@@ -33,14 +33,16 @@ import {
   EVENT_SUMMARY_COLUMNS,
   INSTANCE_COLUMNS,
   LEDGER_COLUMNS,
+  OF_EVENT,
   WORK_COLUMNS,
 } from './columns.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { searchEvents } from './event-search.ts'
 import { type InstanceReads, makeInstanceReads } from './instance-reads.ts'
 import { toHistory, toInstance, toOrphan } from './instance-rows.ts'
+import { listLedger } from './ledger-list.ts'
 import { makeOutboxReads, type OutboxReads, toOutboxRow } from './outbox.ts'
-import { byId, type List, makePager, type Where } from './pages.ts'
+import { type List, makePager, type Where } from './pages.ts'
 import { makeReadAccess } from './read-connection.ts'
 import {
   type Row,
@@ -55,7 +57,7 @@ import {
   toWork,
 } from './rows.ts'
 import { makeRunReads, type RunReads, toRun } from './runs.ts'
-import { LEDGER_CODE, WORK_STATE_OF } from './state-codes.ts'
+import { WORK_STATE_OF } from './state-codes.ts'
 import { countAllOpen, groupDeadLetters, readOverview } from './summaries.ts'
 import { fromStored, type Stored, toStored } from './text-values.ts'
 import { countOpen, inState, listWork } from './work-list.ts'
@@ -118,6 +120,11 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
   const tenantNames = () =>
     new Map(all('SELECT no, name FROM tenant').map((row) => [row.no, row.name as TenantId]))
 
+  const ofEvent = (no: number, id: string) => {
+    const event = get('SELECT seq FROM event WHERE id = ?2 AND tenant = ?1', no, id)
+    if (event === undefined) return []
+    return all(`SELECT ${WORK_COLUMNS} FROM work WHERE ${OF_EVENT} ORDER BY id`, event.seq as number)
+  }
   const evidenceOf = (seq: unknown) =>
     all('SELECT body FROM evidence WHERE entry = ? ORDER BY seq', seq as number)
   const toEntry = (row: Row, tenant: TenantId) => toLedgerEntry(row, tenant, evidenceOf(row.seq))
@@ -126,24 +133,12 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
     name: 'work',
     columns: WORK_COLUMNS,
     table: 'work',
-    order: ['id'],
-    positionOf: byId,
     toItem: toWork,
-  }
-  const entries: List<LedgerEntry> = {
-    name: 'ledger',
-    columns: LEDGER_COLUMNS,
-    table: 'ledger',
-    order: ['created_at', 'key', 'generation'],
-    positionOf: (entry) => [entry.createdAt, `${entry.generation} ${entry.key}`],
-    toItem: toEntry,
   }
   const letters: List<DeadLetter> = {
     name: 'deadLetters',
     columns: '*',
     table: 'dead_letter',
-    order: ['id'],
-    positionOf: byId,
     toItem: toDeadLetter,
   }
 
@@ -152,14 +147,12 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
     ...letters,
     name: 'failures',
     table: 'failure',
-    positionOf: byId,
     toItem: toFailure,
   }
   const escalations: List<Escalation> = {
     ...letters,
     name: 'escalations',
     table: 'escalation',
-    positionOf: byId,
     toItem: toEscalation,
   }
 
@@ -195,16 +188,14 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
       return row === undefined ? null : toWork(row, tenant)
     },
     workOfEvent(tenant, id) {
-      const text = `SELECT ${WORK_COLUMNS} FROM work WHERE event_id = ?2 AND +tenant = ?1 ORDER BY id`
-      return all(text, tenantNumber(tenant), id).map((row) => toWork(row, tenant))
+      return ofEvent(tenantNumber(tenant), id).map((row) => toWork(row, tenant))
     },
     workOfEvents(tenant, ids) {
       // One look-up per event, inside one call: the list may be longer than a statement's limit of values.
-      const text = `SELECT ${WORK_COLUMNS} FROM work WHERE event_id = ?2 AND +tenant = ?1 ORDER BY id`
       const no = tenantNumber(tenant)
       return [...new Set(ids)]
         .sort(compareBytes)
-        .flatMap((id) => all(text, no, id).map((row) => toWork(row, tenant)))
+        .flatMap((id) => ofEvent(no, id).map((row) => toWork(row, tenant)))
     },
     workList: (tenant, query) => listWork(access, tenant, query),
     openCounts: (tenant, consumers, cap) => countOpen(access, tenant, consumers, cap),
@@ -235,15 +226,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
         ' ORDER BY attempt.number, attempt.seq'
       return all(text, tenantNumber(tenant), id).map(toAttempt)
     },
-    ledgerList(tenant, query) {
-      const wheres: Where[] = []
-      if (query.state !== undefined) {
-        const code = LEDGER_CODE[query.state]
-        wheres.push([code > 0 ? `state = ${code} AND state > 0` : 'state = 0'])
-      }
-      if (query.consumer !== undefined) wheres.push(['consumer = ?', toStored(query.consumer)])
-      return page(entries, tenant, query, wheres)
-    },
+    ledgerList: (tenant, query) => listLedger(access, tenant, query, toEntry),
     ledgerOfWork(tenant, id) {
       // Worded like the partial index, so that the planner sees that it holds the rows.
       const text =
@@ -382,9 +365,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
           .join(', ')
       return {
         events: table(EVENT_COLUMNS, 'event', 'event.id').map((row) => toEvent(row, nameOf(row))),
-        work: table(qualified(WORK_COLUMNS, 'work'), 'work', 'work.id').map((row) =>
-          toWork(row, nameOf(row)),
-        ),
+        work: table(WORK_COLUMNS, 'work', 'work.id').map((row) => toWork(row, nameOf(row))),
         attempts: all(
           'SELECT attempt.*, work.id AS work_id FROM attempt JOIN work ON work.seq = attempt.work' +
             ' JOIN tenant ON tenant.no = work.tenant ORDER BY tenant.name, work.id, attempt.number, attempt.seq',

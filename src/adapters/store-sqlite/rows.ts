@@ -8,8 +8,9 @@ import type { Failure } from '../../core/failures/failure/index.ts'
 import type { Incarnation, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import type { Attempt, WorkRow } from '../../core/queue/work/index.ts'
 import type { LaneRow } from '../../ports/store.ts'
+import { fromStoredHeaders } from './headers.ts'
 import { LEDGER_STATE_OF, WORK_STATE_OF } from './state-codes.ts'
-import { fromStored, fromStoredOrNull, type Stored } from './text-values.ts'
+import { fromStored, fromStoredHash, fromStoredOrNull, fromStoredTrace, type Stored } from './text-values.ts'
 
 /** A row as the driver gives it: columns by name. */
 export type Row = Readonly<Record<string, unknown>>
@@ -20,7 +21,7 @@ const textOrNull = (value: unknown) => fromStoredOrNull(value as Stored | null)
 export function toEvent(row: Row, tenant: TenantId): StoredEvent {
   return {
     ...toEventSummary(row, tenant),
-    headers: text(row.headers),
+    headers: fromStoredHeaders(row.headers as Stored),
     data: text(row.data),
     raw: textOrNull(row.raw),
     sensitive: [],
@@ -28,6 +29,7 @@ export function toEvent(row: Row, tenant: TenantId): StoredEvent {
 }
 
 export function toEventSummary(row: Row, tenant: TenantId): EventSummary {
+  const correlationId = text(row.correlation_id)
   return {
     id: row.id as StoredEvent['id'],
     tenant,
@@ -36,11 +38,11 @@ export function toEventSummary(row: Row, tenant: TenantId): EventSummary {
     objectType: textOrNull(row.object_type),
     objectId: textOrNull(row.object_id),
     occurredAt: row.occurred_at as number | null,
-    correlationId: text(row.correlation_id),
+    correlationId,
     causationId: row.causation_id as StoredEvent['causationId'],
-    traceId: text(row.trace_id),
+    traceId: fromStoredTrace(row.trace_id as Stored, correlationId),
     dedupKey: text(row.dedup_key),
-    payloadHash: row.payload_hash as string,
+    payloadHash: fromStoredHash(row.payload_hash as Stored),
     matched: row.matched as number,
     receivedAt: row.received_at as number,
     duplicates: (row.duplicates ?? 0) as number,
@@ -108,7 +110,7 @@ export function toLedgerEntry(row: Row, tenant: TenantId, evidence: readonly Row
     consumer: text(row.consumer),
     eventId: row.event_id as LedgerEntry['eventId'],
     objectId: textOrNull(row.object_id),
-    payloadHash: row.payload_hash as string,
+    payloadHash: fromStoredHash(row.payload_hash as Stored),
     correlationId: text(row.correlation_id),
     generation: row.generation as number,
     state: LEDGER_STATE_OF[row.state as number] as LedgerEntry['state'],

@@ -7,7 +7,7 @@ import type { Instant } from '../../core/foundation/time/index.ts'
 import { attemptsText } from '../../core/store/commit/index.ts'
 import { longestKeepMs, type PruneRequest, pruneRunsEnd } from '../../core/store/retention/index.ts'
 import type { Page, TenantReads } from '../../ports/store.ts'
-import { byId, type List, type Pager, type Where } from './pages.ts'
+import type { List, Pager, Where } from './pages.ts'
 import { type Piece, walkClosed } from './prune/prune-others.ts'
 import type { ReadAccess } from './read-connection.ts'
 import type { Row } from './rows.ts'
@@ -82,8 +82,6 @@ export interface RunReads {
 const RUNS: Omit<List<Run>, 'table'> = {
   name: 'runs',
   columns: '*',
-  order: ['id'],
-  positionOf: byId,
   toItem: toRun,
 }
 

@@ -4,6 +4,7 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
+import { LEDGER_BLOCK } from './columns.ts'
 import { prepareCommitSql } from './commit/commit-sql.ts'
 import type { KeyIndex } from './key-index.ts'
 import { makeKeyIndex } from './key-index.ts'
@@ -32,12 +33,15 @@ export interface Session {
   keys: KeyIndex
   readonly foldAt: number
   readonly tenants: Map<TenantId, number>
+  /** Texts that many rows share, by their numbers. */
+  readonly terms: Map<string, number>
   /** Incarnations that are not fenced, with the end of their lease. */
   readonly alive: Map<Incarnation, Instant>
   readonly leases: Map<string, KnownLease>
   lastEvent: number
-  lastWork: number
   lastLedger: number
+  /** The last block of the ledger that has a row of the tenant. */
+  readonly ledgerBlocks: Map<number, number>
   lastGroup: number
   /** The instant of the last group; the clock never goes behind it. */
   lastAt: Instant
@@ -46,8 +50,8 @@ export interface Session {
   ledgerSlot: Slot | null
   /** What the current commit's guard has seen of its instance. */
   seenInstance: { readonly id: string; readonly seq: number } | null
-  /** The event that the current commit appended last. */
-  addedEvent: string | null
+  /** The event that the current commit appended last, and how many jobs it has. */
+  addedEvent: { readonly id: string; readonly seq: number; jobs: number } | null
   /** The job that the current commit settled or released last: its attempt is recorded right after. */
   changedWork: { readonly id: string; readonly seq: number } | null
   /** The transaction has changed something. */
@@ -63,11 +67,12 @@ export function makeSession(db: DatabaseSyncInstance, foldAt: number): Session {
     keys: makeKeyIndex(db, foldAt),
     foldAt,
     tenants: new Map(),
+    terms: new Map(),
     alive: new Map(),
     leases: new Map(),
     lastEvent: 0,
-    lastWork: 0,
     lastLedger: 0,
+    ledgerBlocks: new Map(),
     lastGroup: 0,
     lastAt: 0,
     dedupSlot: null,
@@ -91,11 +96,13 @@ export function recallKeys(session: Session): void {
 export function recall(session: Session): void {
   const { sql } = session
   session.leases.clear()
+  session.ledgerBlocks.clear()
   session.tenants.clear()
   for (const row of sql.tenants.all()) session.tenants.set(row.name, row.no)
+  session.terms.clear()
+  for (const row of sql.terms.all()) session.terms.set(row.text, row.no)
   recallAlive(session)
   session.lastEvent = sql.lastEvent.get().seq ?? 0
-  session.lastWork = sql.lastWork.get().seq ?? 0
   session.lastLedger = sql.lastLedger.get().seq ?? 0
   const group = sql.lastGroup.get()
   session.lastGroup = group.number
@@ -120,6 +127,26 @@ export function tenantNumber(session: Session, tenant: TenantId): number {
   session.isDirty = true
   session.tenants.set(tenant, no)
   return no
+}
+
+/** The number of a text that many rows share; a new one gets the next. */
+export function termNumber(session: Session, text: string): number {
+  const known = session.terms.get(text)
+  if (known !== undefined) return known
+  const no = Number(session.sql.addTerm.run(text).lastInsertRowid)
+  session.terms.set(text, no)
+  return no
+}
+
+/** The number of a new ledger entry. */
+export function nextLedger(session: Session, tenant: number): number {
+  session.lastLedger += 1
+  const block = Math.floor(session.lastLedger / LEDGER_BLOCK)
+  if (session.ledgerBlocks.get(tenant) !== block) {
+    session.sql.addLedgerBlock.get(tenant, block)
+    session.ledgerBlocks.set(tenant, block)
+  }
+  return session.lastLedger
 }
 
 export function knowLease(session: Session, work: string, lease: KnownLease): void {

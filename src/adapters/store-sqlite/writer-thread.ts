@@ -97,7 +97,7 @@ function open(
 }
 
 function openExecutor(db: DatabaseSyncInstance, file: string, flushFault: Int32Array | undefined) {
-  const { number } = db.prepare('SELECT number FROM last_group WHERE one = 1').get() as { number: number }
+  const { number } = db.prepare('SELECT number FROM newest_group').get() as { number: number }
   const mark = openMark(file, number)
   noteOpen(db)
   const executor = makeExecutor(db, {

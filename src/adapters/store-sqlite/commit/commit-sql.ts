@@ -1,5 +1,8 @@
 // All statements of a commit, prepared once: its transaction, what a session reads again after a rollback, guards and
 // writes.
+//
+// Writes of the common path are executed by `get`, which returns nothing: the object that `run` returns costs as much as a
+// short statement (0.88 against 0.48 µs, 2026-11-18).
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import { CORRELATION_BY_HASH, INSTANCE_COLUMNS, LEDGER_COLUMNS } from '../columns.ts'
@@ -9,12 +12,13 @@ export function prepareCommitSql(db: DatabaseSyncInstance) {
     begin: db.prepare('BEGIN IMMEDIATE'),
     commit: db.prepare('COMMIT'),
     rollback: db.prepare('ROLLBACK'),
-    lastGroup: db.prepare('SELECT number, at FROM last_group WHERE one = 1'),
+    lastGroup: db.prepare('SELECT number, at FROM newest_group'),
     noteGroup: db.prepare('UPDATE last_group SET number = ?, at = ? WHERE one = 1'),
     tenants: db.prepare('SELECT no, name FROM tenant'),
     addTenant: db.prepare('INSERT INTO tenant (name) VALUES (?)'),
+    terms: db.prepare('SELECT no, text FROM term'),
+    addTerm: db.prepare('INSERT INTO term (text) VALUES (?)'),
     lastEvent: db.prepare('SELECT max(seq) AS seq FROM event'),
-    lastWork: db.prepare('SELECT max(seq) AS seq FROM work'),
     lastLedger: db.prepare('SELECT max(seq) AS seq FROM ledger'),
     incarnations: db.prepare('SELECT owner, until FROM incarnation WHERE fenced = 0'),
 
@@ -23,7 +27,7 @@ export function prepareCommitSql(db: DatabaseSyncInstance) {
         ' object_id, occurred_at, correlation_id, causation_id, trace_id, payload_hash, headers, data, raw)' +
         ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
-    hasEvent: db.prepare('SELECT 1 FROM event WHERE id = ?2 AND tenant = ?1'),
+    eventSeq: db.prepare('SELECT seq FROM event WHERE id = ?2 AND tenant = ?1'),
     repeatEvent: db.prepare(
       'INSERT INTO event_repeat (seq, count, last_at) SELECT seq, ?3, ?4 FROM event WHERE id = ?2 AND tenant = ?1' +
         ' ON CONFLICT (seq) DO UPDATE SET count = count + excluded.count, last_at = excluded.last_at',
@@ -32,14 +36,18 @@ export function prepareCommitSql(db: DatabaseSyncInstance) {
     eventKey: db.prepare('SELECT tenant, id, source, dedup_key, dedup_until FROM event WHERE seq = ?'),
     addWork: db.prepare(
       'INSERT INTO work (seq, tenant, id, state, due_at, owner, epoch, alone, attempts, waits, losses, created_at,' +
-        ' expires_at, consumer, event_id, kind, definition, code_hash, replay_of)' +
+        ' expires_at, consumer, event, kind, definition, code_hash, replay_of)' +
         ' VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
     addOddWork: db.prepare(
       'INSERT INTO work (seq, tenant, id, state, due_at, owner, epoch, alone, attempts, waits, losses, created_at,' +
-        ' expires_at, consumer, event_id, kind, definition, code_hash, replay_of, lane, place, element, generation,' +
+        ' expires_at, consumer, event, kind, definition, code_hash, replay_of, lane, place, element, generation,' +
         ' instance, step) VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
+    lastOfEvent: db.prepare(
+      'SELECT max(seq) AS seq FROM work WHERE seq BETWEEN ?1 * 65536 AND ?1 * 65536 + 65535',
+    ),
+    lastSpilled: db.prepare('SELECT min(seq) AS seq FROM work'),
     work: db.prepare(
       'SELECT seq, state, owner, epoch, lane, into_work FROM work WHERE id = ?2 AND tenant = ?1',
     ),
@@ -82,6 +90,7 @@ export function prepareCommitSql(db: DatabaseSyncInstance) {
         ' consumer, event_id, object_id, payload_hash, correlation_id, effect_ref, result)' +
         ' VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     ),
+    addLedgerBlock: db.prepare('INSERT OR IGNORE INTO ledger_block (tenant, block) VALUES (?, ?)'),
     addGeneration: db.prepare(
       'INSERT INTO ledger (seq, tenant, key, state, proof, work, epoch, send_by, created_at, settled_at, consumer,' +
         ' event_id, object_id, payload_hash, correlation_id, effect_ref, result, generation, previous)' +

@@ -6,11 +6,13 @@ import { unreachable } from '../../../core/foundation/errors/index.ts'
 import type { Incarnation, TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { Write } from '../../../ports/store.ts'
+import { WORK_PER_EVENT } from '../columns.ts'
+import { toStoredHeaders } from '../headers.ts'
 import { addOutboxRow } from '../outbox.ts'
 import { putRun } from '../runs.ts'
-import { isAlive, knowLease, type Session, tenantNumber } from '../session.ts'
+import { isAlive, knowLease, nextLedger, type Session, tenantNumber, termNumber } from '../session.ts'
 import { LEDGER_CODE, WORK_CODE } from '../state-codes.ts'
-import { toStored, toStoredOrNull } from '../text-values.ts'
+import { toStored, toStoredHash, toStoredOrNull, toStoredTrace } from '../text-values.ts'
 import { changeEscalation, putFailure, raiseEscalation } from './failures.ts'
 import { addHistory, deleteCorrelation, putCorrelation, putInstance, putOrphan } from './instance-writes.ts'
 import { findLedger, isKnownAbsent, locateLedger, noteDedup, noteLedger } from './keys.ts'
@@ -47,7 +49,7 @@ export function applyWrite(
       session.leases.delete(write.work)
       session.changedWork = { id: write.work, seq }
       const { counters, note } = write
-      session.sql.settleWork.run(
+      session.sql.settleWork.get(
         WORK_CODE[write.to],
         now,
         counters.attempts,
@@ -82,7 +84,7 @@ export function applyWrite(
       session.leases.delete(write.work)
       session.changedWork = { id: write.work, seq }
       const { counters, note } = write
-      session.sql.againWork.run(
+      session.sql.againWork.get(
         now + write.delayMs,
         counters.attempts,
         counters.waits,
@@ -105,7 +107,7 @@ export function applyWrite(
       const { changedWork } = session
       const found = changedWork?.id === write.work ? changedWork : findWork(session, no, write.work)
       if (found === null) return
-      session.sql.addAttempt.run(
+      session.sql.addAttempt.get(
         found.seq,
         attempt.number,
         attempt.startedAt,
@@ -141,7 +143,7 @@ export function applyWrite(
     case 'ledger.settle': {
       const row = findLedger(session, no, write.key)
       if (row === null) return
-      session.sql.settleLedger.run(
+      session.sql.settleLedger.get(
         LEDGER_CODE[write.to],
         write.proof,
         toStoredOrNull(write.effectRef),
@@ -153,7 +155,7 @@ export function applyWrite(
     }
     case 'ledger.observe': {
       const row = findLedger(session, no, write.key)
-      if (row !== null) session.sql.addEvidence.run(row.seq, toStored(write.evidence))
+      if (row !== null) session.sql.addEvidence.get(row.seq, toStored(write.evidence))
       return
     }
     case 'deadLetter.put':
@@ -229,7 +231,7 @@ function appendEvent(
   const { event } = write
   session.lastEvent += 1
   noteDedup(session, tenant, event.source, event.dedupKey, session.lastEvent)
-  session.sql.addEvent.run(
+  session.sql.addEvent.get(
     session.lastEvent,
     tenant,
     event.id,
@@ -244,13 +246,40 @@ function appendEvent(
     event.occurredAt,
     toStored(event.correlationId),
     event.causationId,
-    toStored(event.traceId),
-    event.payloadHash,
-    toStored(event.headers),
+    toStoredTrace(event.traceId, event.correlationId),
+    toStoredHash(event.payloadHash),
+    toStoredHeaders(event.headers),
     toStored(event.data),
     toStoredOrNull(event.raw),
   )
-  session.addedEvent = event.id
+  session.addedEvent = { id: event.id, seq: session.lastEvent, jobs: 0 }
+}
+
+interface WorkPlace {
+  readonly seq: number
+  /** Only of a job whose number does not say it. */
+  readonly event: number | null
+}
+
+/**
+ * The number of a new job: after its event's, so that the jobs of an event lie together and need no index. Null: the
+ * event is gone.
+ */
+function placeWork(session: Session, tenant: number, id: string): WorkPlace | null {
+  const { addedEvent, sql } = session
+  // Nearly every job is added with its event.
+  if (addedEvent?.id === id && addedEvent.jobs < WORK_PER_EVENT) {
+    const seq = addedEvent.seq * WORK_PER_EVENT + addedEvent.jobs
+    addedEvent.jobs += 1
+    return { seq, event: null }
+  }
+  const event: number | undefined = sql.eventSeq.get(tenant, id)?.seq
+  // It was removed in the meantime.
+  if (event === undefined) return null
+  const first = event * WORK_PER_EVENT
+  const seq = (sql.lastOfEvent.get(event).seq ?? first - 1) + 1
+  if (seq < first + WORK_PER_EVENT) return { seq, event: null }
+  return { seq: Math.min(0, sql.lastSpilled.get().seq) - 1, event }
 }
 
 function addWork(
@@ -261,17 +290,15 @@ function addWork(
   leased: WorkId[],
 ): void {
   const { work } = write
-  // Nearly every job is added with its event; other events may have been removed in the meantime.
-  const isThere = work.eventId === session.addedEvent || session.sql.hasEvent.get(tenant, work.eventId)
-  if (!isThere) return
+  const place = placeWork(session, tenant, work.eventId)
+  if (place === null) return
   const owner = write.lease !== null && isAlive(session, write.lease, now) ? write.lease : null
   if (isOdd(write)) {
-    addOddWork(session, now, tenant, write, owner, leased)
+    addOddWork(session, now, tenant, write, place, owner, leased)
     return
   }
-  session.lastWork += 1
-  session.sql.addWork.run(
-    session.lastWork,
+  session.sql.addWork.get(
+    place.seq,
     tenant,
     work.id,
     owner === null ? WORK_CODE.ready : WORK_CODE.leased,
@@ -281,15 +308,15 @@ function addWork(
     now,
     now + work.expiresInMs,
     toStored(work.consumer),
-    work.eventId,
+    place.event,
     work.kind,
-    work.definition,
-    work.codeHash,
+    termNumber(session, work.definition),
+    work.codeHash === null ? null : termNumber(session, work.codeHash),
     work.replayOf,
   )
   if (owner === null) return
   leased.push(work.id)
-  knowLease(session, work.id, { seq: session.lastWork, tenant, owner, epoch: 1, isLaned: false })
+  knowLease(session, work.id, { seq: place.seq, tenant, owner, epoch: 1, isLaned: false })
 }
 
 /** One with a lane, an element, a later generation, or an instance. */
@@ -298,6 +325,7 @@ function addOddWork(
   now: Instant,
   tenant: number,
   write: Extract<Write, { w: 'work.add' }>,
+  place: WorkPlace,
   wanted: Incarnation | null,
   leased: WorkId[],
 ): void {
@@ -306,9 +334,8 @@ function addOddWork(
   const entry = lane && comeIn({ session, now, tenant }, work.consumer, lane, write.inPlaceOf)
   const isWaiting = entry?.hasPlace === false
   const owner = isWaiting ? null : wanted
-  session.lastWork += 1
-  session.sql.addOddWork.run(
-    session.lastWork,
+  session.sql.addOddWork.get(
+    place.seq,
     tenant,
     work.id,
     isWaiting ? WORK_CODE.waiting : owner === null ? WORK_CODE.ready : WORK_CODE.leased,
@@ -318,10 +345,10 @@ function addOddWork(
     now,
     now + work.expiresInMs,
     toStored(work.consumer),
-    work.eventId,
+    place.event,
     work.kind,
-    work.definition,
-    work.codeHash,
+    termNumber(session, work.definition),
+    work.codeHash === null ? null : termNumber(session, work.codeHash),
     work.replayOf,
     lane === undefined ? null : toStored(lane.key),
     entry?.hasPlace === true ? 1 : null,
@@ -333,7 +360,7 @@ function addOddWork(
   if (owner !== null) {
     leased.push(work.id)
     const isLaned = lane !== undefined
-    knowLease(session, work.id, { seq: session.lastWork, tenant, owner, epoch: 1, isLaned })
+    knowLease(session, work.id, { seq: place.seq, tenant, owner, epoch: 1, isLaned })
   }
   entry?.finish()
 }
@@ -366,9 +393,9 @@ function openEntry(
     addGeneration(session, now, tenant, entry, opening)
     return
   }
-  session.lastLedger += 1
-  noteLedger(session, session.lastLedger)
-  session.sql.addLedger.run(session.lastLedger, ...ledgerColumns(now, tenant, entry, opening))
+  const seq = nextLedger(session, tenant)
+  noteLedger(session, seq)
+  session.sql.addLedger.get(seq, ...ledgerColumns(now, tenant, entry, opening))
 }
 
 /** In the order of `addLedger` and `addGeneration`, after the row's number. */
@@ -386,7 +413,7 @@ function ledgerColumns(now: Instant, tenant: number, entry: NewLedgerEntry, open
     toStored(entry.consumer),
     entry.eventId,
     toStoredOrNull(entry.objectId),
-    entry.payloadHash,
+    toStoredHash(entry.payloadHash),
     toStored(entry.correlationId),
     toStoredOrNull(opening.effectRef),
     toStoredOrNull(opening.result),
@@ -402,11 +429,11 @@ function addGeneration(
   opening: Opening,
 ): void {
   const { row, hash } = locateLedger(session, tenant, entry.key)
-  session.lastLedger += 1
-  session.keys.note(hash, session.lastLedger)
+  const seq = nextLedger(session, tenant)
+  session.keys.note(hash, seq)
   session.ledgerSlot = null
-  session.sql.addGeneration.run(
-    session.lastLedger,
+  session.sql.addGeneration.get(
+    seq,
     ...ledgerColumns(now, tenant, entry, opening),
     entry.generation,
     row?.seq ?? null,
@@ -419,7 +446,7 @@ function reopenEntry(
   entry: NewLedgerEntry,
   opening: Opening,
 ): void {
-  session.sql.reopenLedger.run(
+  session.sql.reopenLedger.get(
     LEDGER_CODE[opening.state],
     opening.proof,
     entry.work,
@@ -429,7 +456,7 @@ function reopenEntry(
     toStored(entry.consumer),
     entry.eventId,
     toStoredOrNull(entry.objectId),
-    entry.payloadHash,
+    toStoredHash(entry.payloadHash),
     toStored(entry.correlationId),
     toStoredOrNull(opening.effectRef),
     toStoredOrNull(opening.result),

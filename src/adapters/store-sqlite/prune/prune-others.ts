@@ -54,14 +54,13 @@ export function walkEntries(
   scanMax: number,
 ): Piece {
   if (ledger === undefined) return NOTHING
-  const [createdAt = 0, seq = 0] = after === '' ? [] : after.split(':').map(Number)
-  const rows: Row[] = session.sql.oldEntries.all(
-    tenant,
-    createdAt,
-    seq,
-    youngestEntry(ledger, now),
-    scanMax + 1,
-  )
+  const youngest = youngestEntry(ledger, now)
+  const rows: Row[] = []
+  // In the order of their age: behind the first one that is too young there is nothing to remove.
+  for (const row of session.sql.entriesAfter.iterate(tenant, Number(after), scanMax + 1)) {
+    if (row.created_at > youngest) break
+    rows.push(row)
+  }
   const isMore = rows.length > scanMax
   if (isMore) rows.pop()
   /** The rows to remove, the latest generation first, with the hash that names them. */
@@ -70,7 +69,7 @@ export function walkEntries(
     if (isOpen(row)) continue
     const since = (row.settled_at ?? row.created_at) as number
     if (since + keepMsOf(ledger, fromStored(row.consumer as Stored)) > now) continue
-    if (session.sql.hasEvent.get(tenant, row.event_id) !== undefined) continue
+    if (session.sql.eventSeq.get(tenant, row.event_id) !== undefined) continue
     const { row: latest, hash } = locateLedger(session, tenant, fromStored(row.key as Stored))
     // A key is removed as a whole, by its latest generation: if only that one were removed, an earlier one would stand
     // for the key.
@@ -88,10 +87,13 @@ export function walkEntries(
         for (const entry of seqs) {
           session.sql.pruneEvidence.run(entry)
           gone.ledger += Number(session.sql.pruneEntry.run(entry).changes)
+          session.sql.pruneBlock.run(tenant, entry)
         }
       }
+      // A block that went may be the one that new entries belong to.
+      session.ledgerBlocks.delete(tenant)
     },
-    next: !isMore ? null : last === undefined ? after : `${last.created_at}:${last.seq}`,
+    next: !isMore ? null : last === undefined ? after : String(last.seq),
   }
 }
 

@@ -1,7 +1,7 @@
 // All statements of retention on the writing side, prepared once.
 
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import { LEDGER_COLUMNS } from '../columns.ts'
+import { LEDGER_COLUMNS, LEDGER_OF_TENANT, OF_EVENT } from '../columns.ts'
 
 export function preparePruneSql(db: DatabaseSyncInstance) {
   return {
@@ -11,14 +11,14 @@ export function preparePruneSql(db: DatabaseSyncInstance) {
     ),
     // In the numbers of codes.ts: leased, ready, waiting, merged, parked; and the ledger's reserved and unknown.
     openWork: db.prepare(
-      'SELECT 1 FROM work WHERE event_id = ?2 AND +tenant = ?1 AND (+state IN (1, 2, 3, 5, 6) OR +place = 1) LIMIT 1',
+      `SELECT 1 FROM work WHERE ${OF_EVENT} AND (+state IN (1, 2, 3, 5, 6) OR +place = 1) LIMIT 1`,
     ),
     openDeadLetter: db.prepare(
       "SELECT 1 FROM dead_letter WHERE event_id = ?2 AND +tenant = ?1 AND +state NOT IN ('resolved', 'discarded') LIMIT 1",
     ),
     openEntry: db.prepare(
       'SELECT 1 FROM work CROSS JOIN ledger ON ledger.work = work.id AND ledger.state IN (1, 3)' +
-        ' AND +ledger.tenant = +work.tenant WHERE work.event_id = ?2 AND +work.tenant = ?1 LIMIT 1',
+        ` AND +ledger.tenant = +work.tenant WHERE ${OF_EVENT} LIMIT 1`,
     ),
     activeInstance: db.prepare(
       'SELECT 1 FROM instance WHERE event_id = ?2 AND state = 0 AND +tenant = ?1 LIMIT 1',
@@ -27,21 +27,23 @@ export function preparePruneSql(db: DatabaseSyncInstance) {
       "SELECT 1 FROM orphan WHERE event_id = ?2 AND state IN ('waiting', 'open') AND +tenant = ?1 LIMIT 1",
     ),
     untold: db.prepare('SELECT 1 FROM outbox WHERE event_id = ?2 AND +tenant = ?1 LIMIT 1'),
-    pruneAttempts: db.prepare(
-      'DELETE FROM attempt WHERE work IN (SELECT seq FROM work WHERE event_id = ?2 AND +tenant = ?1)',
-    ),
-    pruneWork: db.prepare('DELETE FROM work WHERE event_id = ?2 AND +tenant = ?1'),
+    pruneAttempts: db.prepare(`DELETE FROM attempt WHERE work IN (SELECT seq FROM work WHERE ${OF_EVENT})`),
+    pruneWork: db.prepare(`DELETE FROM work WHERE ${OF_EVENT}`),
     pruneRuns: db.prepare(
       'DELETE FROM run WHERE work_id IS NOT NULL AND work_id IN' +
-        ' (SELECT id FROM work WHERE event_id = ?2 AND +tenant = ?1) AND +tenant = ?1',
+        ` (SELECT id FROM work WHERE ${OF_EVENT}) AND +tenant = ?2`,
     ),
     pruneDeadLetters: db.prepare('DELETE FROM dead_letter WHERE event_id = ?2 AND +tenant = ?1'),
     pruneFailures: db.prepare('DELETE FROM failure WHERE event_id = ?2 AND +tenant = ?1'),
     pruneRepeats: db.prepare('DELETE FROM event_repeat WHERE seq = ?'),
     pruneEvent: db.prepare('DELETE FROM event WHERE seq = ?'),
-    oldEntries: db.prepare(
-      `SELECT ${LEDGER_COLUMNS} FROM ledger INDEXED BY ledger_recent WHERE tenant = ? AND (created_at, seq) > (?, ?)` +
-        ' AND created_at <= ? ORDER BY created_at, seq LIMIT ?',
+    entriesAfter: db.prepare(
+      `SELECT ${LEDGER_COLUMNS} FROM ${LEDGER_OF_TENANT} WHERE ledger_block.tenant = ?1 AND ledger_block.block >= ?2 / 64` +
+        ' AND ledger.seq > ?2 ORDER BY ledger_block.block, ledger.seq LIMIT ?3',
+    ),
+    pruneBlock: db.prepare(
+      'DELETE FROM ledger_block WHERE tenant = ?1 AND block = ?2 / 64 AND NOT EXISTS' +
+        ' (SELECT 1 FROM ledger WHERE seq BETWEEN ?2 / 64 * 64 AND ?2 / 64 * 64 + 63 AND tenant = ?1)',
     ),
     pruneEvidence: db.prepare('DELETE FROM evidence WHERE entry = ?'),
     pruneEntry: db.prepare('DELETE FROM ledger WHERE seq = ?'),

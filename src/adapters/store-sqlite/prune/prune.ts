@@ -89,7 +89,7 @@ function walkEvents(
   const isOver = (row: OldEvent) =>
     row.received_at + keepMsOf(request, fromStored(row.source)) <= now &&
     (row.dedup_until <= now || hashOf(session, tenant, row) === null) &&
-    !isNeeded(session, tenant, row.id) &&
+    !isNeeded(session, tenant, row) &&
     !isKept(session, tenant, row, going)
   const old = seen.filter((row) => {
     if (!isOver(row)) return false
@@ -104,21 +104,19 @@ function walkEvents(
   }
 }
 
-function isNeeded({ sql }: Session, tenant: number, id: string): boolean {
-  return [
-    sql.openWork,
-    sql.openDeadLetter,
-    sql.openEntry,
-    sql.activeInstance,
-    sql.openOrphan,
-    sql.untold,
-  ].some((statement) => statement.get(tenant, id) !== undefined)
+function isNeeded({ sql }: Session, tenant: number, { seq, id }: OldEvent): boolean {
+  return (
+    [sql.openWork, sql.openEntry].some((statement) => statement.get(seq) !== undefined) ||
+    [sql.openDeadLetter, sql.activeInstance, sql.openOrphan, sql.untold].some(
+      (statement) => statement.get(tenant, id) !== undefined,
+    )
+  )
 }
 
 /** By the event it resulted from. `going`: those removed with this piece; a cause comes before what it caused. */
 function isKept({ sql }: Session, tenant: number, row: OldEvent, going: ReadonlySet<string>): boolean {
   const keeper = keeperOf({ source: fromStored(row.source), causationId: row.causation_id })
-  return keeper !== null && !going.has(keeper) && sql.hasEvent.get(tenant, keeper) !== undefined
+  return keeper !== null && !going.has(keeper) && sql.eventSeq.get(tenant, keeper) !== undefined
 }
 
 function hashOf(session: Session, tenant: number, { seq, source, dedup_key }: OldEvent): string | null {
@@ -129,9 +127,9 @@ function deleteEvents(session: Session, tenant: number, old: readonly OldEvent[]
   const { sql } = session
   for (const event of old) {
     const { seq, id } = event
-    gone.attempts += Number(sql.pruneAttempts.run(tenant, id).changes)
-    gone.runs += Number(sql.pruneRuns.run(tenant, id).changes)
-    gone.work += Number(sql.pruneWork.run(tenant, id).changes)
+    gone.attempts += Number(sql.pruneAttempts.run(seq).changes)
+    gone.runs += Number(sql.pruneRuns.run(seq, tenant).changes)
+    gone.work += Number(sql.pruneWork.run(seq).changes)
     gone.deadLetters += Number(sql.pruneDeadLetters.run(tenant, id).changes)
     gone.failures += Number(sql.pruneFailures.run(tenant, id).changes)
     const hash = hashOf(session, tenant, event)
