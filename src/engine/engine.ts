@@ -121,8 +121,9 @@ export function makeEngine(
     }),
     unitOfWork,
     onSettling(item, route, decision) {
-      pool.settling(item)
       reportEnd(item, route, decision)
+      // Last: the free slot may run other jobs in this turn.
+      pool.settling(item)
     },
     wake,
   })

@@ -141,10 +141,11 @@ export function makeAcceptor(
   ): Accepted | 'refused' => {
     const first = storedBy(event, result)
     const isStored = first === event.id
+    // Its jobs run in this turn: their time is not that of the request.
+    const durationMs = Math.round(clock.monotonic() - startedAt)
     unitOfWork.end(held, isStored, result)
     if (first === null) return 'refused'
     if (!isStored) deps.duplicates.note(event.tenant, first)
-    const durationMs = Math.round(clock.monotonic() - startedAt)
     log.control(
       isStored
         ? lineOf('ingest', action, event, { durationMs })
@@ -177,19 +178,25 @@ export function makeAcceptor(
           ? planAcceptance(planning, source, draft, payload, header, windowMs, inlineStart.mayBegin)
           : planUnread(planning, source, draft, unread, windowMs)
       const { plans } = acceptance
+      const finished = (kept: Acceptance, held: readonly Planned[], result: CommitResult): Value => {
+        let stored: Accepted | 'refused'
+        try {
+          stored = finish(kept, held, result, startedAt)
+        } catch (error) {
+          return failed(error)
+        }
+        return then(stored)
+      }
       const [first] = plans
       if (first?.begins !== undefined) {
         const held: Planned[] = [...plans]
-        return commitStarts(first, beside, held).then(
-          (result) => then(finish(acceptance, held, result, startedAt)),
-          failed,
-        )
+        return commitStarts(first, beside, held).then((result) => finished(acceptance, held, result), failed)
       }
       return commit(
         acceptance,
         beside,
         null,
-        (result) => then(finish(acceptance, plans, result, startedAt)),
+        (result) => finished(acceptance, plans, result),
         (error) => {
           unitOfWork.release(plans)
           return failed(error)

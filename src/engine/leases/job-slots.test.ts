@@ -122,3 +122,26 @@ test('[O6] a node that stops starts no job that waits for a slot', async () => {
   await pool.idle()
   expect(started).toEqual(['a'])
 })
+
+test('[O3] a job that is claimed before its insert was answered takes one slot, and leaves none behind', () => {
+  const { pool, started, ends, take } = makeSlots()
+  take('a')
+  const item = makeLeased({ id: 'a' as WorkId, tenant: ACME, epoch: 2 } as Partial<Item['work']>)
+  pool.takeAnyway()
+  pool.start(item)
+  expect(started).toEqual(['a'])
+  expect(pool.free()).toBe(1)
+  ends.get('a')?.()
+  pool.giveBack('a' as WorkId)
+  expect(pool.free()).toBe(2)
+  expect(pool.running()).toBe(0)
+})
+
+test('[PA15] one tenant leases no more than half of the bytes while other tenants have a share', () => {
+  const { take, insert } = makeSlots({ concurrency: 4, share: 3, runningBytesMax: 100 })
+  const ids = ['a', 'b', 'c', 'd', 'e', 'f']
+  expect(ids.map((id) => take(id))).toEqual([true, true, true, true, true, false])
+  expect(take('x', OTHER)).toBe(true)
+  insert('x', OTHER)
+  expect(take('y', OTHER)).toBe(true)
+})

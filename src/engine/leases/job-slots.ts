@@ -98,6 +98,8 @@ export function makePool(config: {
   /** null: it has a slot already. */
   const expected = new Map<WorkId, Expected | null>()
   const tenants = new Map<TenantId, number>()
+  /** All jobs leased by tenant: running, waiting and expected ones, and the bytes of their events. */
+  const held = new Map<TenantId, { jobs: number; bytes: number }>()
   const watchers = new Set<Set<string>>()
   let isolatedRunning = 0
   /** Of the events of running and expected jobs. */
@@ -112,6 +114,22 @@ export function makePool(config: {
     else tenants.delete(tenant)
   }
 
+  const hold = (tenant: TenantId, jobs: 1 | -1, bytes: number) => {
+    const one = held.get(tenant) ?? { jobs: 0, bytes: 0 }
+    one.jobs += jobs
+    one.bytes += jobs * bytes
+    heldBytes += jobs * bytes
+    if (one.jobs > 0) held.set(tenant, one)
+    else held.delete(tenant)
+  }
+
+  /** Where other tenants have jobs or may get some, half of what is leased beyond the slots is left to them. */
+  const hasItsHalf = (tenant: TenantId): boolean => {
+    if (worker.share(tenant) >= concurrency) return false
+    const { jobs, bytes } = held.get(tenant) ?? { jobs: 0, bytes: 0 }
+    return jobs >= concurrency + AHEAD_MAX / 2 || bytes >= config.runningBytesMax / 2
+  }
+
   const aheadLeft = () => concurrency + AHEAD_MAX - running.size - expected.size
 
   const note = (id: WorkId, epoch: number) => {
@@ -120,7 +138,7 @@ export function makePool(config: {
 
   const forget = (item: Item) => {
     running.delete(item)
-    heldBytes -= bytesOf(item)
+    hold(item.work.tenant, -1, bytesOf(item))
   }
 
   const wakeIdlers = () => {
@@ -171,13 +189,16 @@ export function makePool(config: {
     // A job may end while it starts: the loop goes on, and does not nest.
     if (isServing || waiting.size === 0) return
     isServing = true
-    for (;;) {
-      const item = taken < concurrency ? nextWaiting() : null
-      if (item === null) break
-      taken += 1
-      run(item, true)
+    try {
+      for (;;) {
+        const item = taken < concurrency ? nextWaiting() : null
+        if (item === null) break
+        taken += 1
+        run(item, true)
+      }
+    } finally {
+      isServing = false
     }
-    isServing = false
   }
 
   /** A job leased on insert: its place is counted from now on. */
@@ -208,9 +229,9 @@ export function makePool(config: {
     take(id, tenant, bytes, beside) {
       if (heldBytes >= config.runningBytesMax || aheadLeft() <= 0) return false
       if (taken + beside >= concurrency) return false
-      if ((tenants.get(tenant) ?? 0) + beside >= worker.share(tenant)) return false
+      if ((tenants.get(tenant) ?? 0) + beside >= worker.share(tenant) || hasItsHalf(tenant)) return false
       expected.set(id, { tenant, bytes })
-      heldBytes += bytes
+      hold(tenant, 1, bytes)
       note(id, FIRST_EPOCH)
       return true
     },
@@ -246,7 +267,7 @@ export function makePool(config: {
       if (one == null) {
         taken -= 1
         serveWaiting()
-      } else heldBytes -= one.bytes
+      } else hold(one.tenant, -1, one.bytes)
       worker.onFree(null)
     },
     watch() {
@@ -261,12 +282,14 @@ export function makePool(config: {
     },
     start(item) {
       const { id, epoch, tenant } = item.work
-      const inserted = expected.get(id) ?? null
-      expected.delete(id)
-      if (inserted !== null) heldBytes -= inserted.bytes
+      // A later epoch is a claim: the response to the insert is still missing, and gives back what was taken for it.
+      const isInserted = epoch === FIRST_EPOCH && expected.has(id)
+      const inserted = isInserted ? (expected.get(id) ?? null) : null
+      if (isInserted) expected.delete(id)
+      if (inserted !== null) hold(tenant, -1, inserted.bytes)
       running.add(item)
       const bytes = bytesOf(item)
-      heldBytes += bytes
+      hold(tenant, 1, bytes)
       // It halves with every smaller job, so that one large event does not slow the claims for long.
       expectedBytes = Math.max(bytes, expectedBytes / 2)
       note(id, epoch)

@@ -59,12 +59,17 @@ export function composeQueue(
 ): Queue {
   const { store, signals, pool, lease, wake } = given
   const deps = { ...given, owner: lease.owner, holds: lease.holds }
-  const runner = makeRunner({ ...deps, debouncer: makeDebouncer(deps), expandEach: makeExpandEach(deps) })
-
   const lostClaims = makeLostClaims({ ...deps, tenants: () => tenantsInStore(store) })
-  signals.lost.listen(() => {
+  const suspect = () => {
     lostClaims.suspect()
     wake()
+  }
+  signals.lost.listen(suspect)
+  const runner = makeRunner({
+    ...deps,
+    suspect,
+    debouncer: makeDebouncer(deps),
+    expandEach: makeExpandEach(deps),
   })
 
   const workLeft = makeSignal<[]>()

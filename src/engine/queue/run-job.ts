@@ -41,6 +41,8 @@ export function makeRunner(
     readonly vars: Vars
     /** Whether the lease is still this node's. */
     holds(owner: Incarnation): boolean
+    /** A job may be leased to this node that the node does not run. */
+    suspect(): void
     readonly startLimit: BeginJob['startLimit']
     readonly begin: BeginJob['begin']
     readonly deadLetterJob: DeadLetterRouteJob
@@ -131,8 +133,12 @@ export function makeRunner(
 
   const runLate: Runner['runLate'] = (item, over) => {
     const { tenant, consumer } = item.work
-    // Its lease ended while it waited: it belongs to another owner by now.
-    if (!deps.holds(item.owner)) return over()
+    // Its lease ended by this node's clock while it waited. Another node may have it by now, or a renewal that is still
+    // under way has extended the lease: then the job is found as a lost claim.
+    if (!deps.holds(item.owner)) {
+      deps.suspect()
+      return over()
+    }
     if (registry.isHeld(tenant, consumer)) void giveBack(item).then(over, over)
     else run(item, over)
   }

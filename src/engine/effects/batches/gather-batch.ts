@@ -81,10 +81,11 @@ export function makeGathering(
       if (gathered.members.some((member) => member.key === key)) {
         return { delayMs: HELD_MS, why: 'another item holds the key' }
       }
-      const comeBack = deps.stepAside(call.item.work.tenant)
       const frozen = new Promise<Joined>((give, fail) => gathered.waiters.push({ give, fail }))
       gathered.members.push({ item, work, event, key, scope, over })
       gathered.bytes += event.data.length
+      // After the job is a member: the free slot may run another job of the batch in this turn.
+      const comeBack = deps.stepAside(call.item.work.tenant)
       const isFull = gathered.members.length >= rules.size || gathered.bytes >= BATCH_BYTES_MAX
       if (isFull || isApart || isOver) close(name, gathered)
       try {
