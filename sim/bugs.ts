@@ -109,6 +109,19 @@ const paced = (profile: Profile): Profile => ({
   keepMs: 0,
 })
 
+/** Many dead letters, and an operator who replays them all the time, on two nodes whose commits are often applied and not answered. */
+const replaying = (profile: Profile): Profile => ({
+  ...profile,
+  nodes: 2,
+  isRemote: true,
+  messages: 20,
+  vendor: { ok: 40, rejected: 60 },
+  operatorEveryMs: 1_000,
+  unanswered: 150,
+  maxStoreMs: 400,
+  keepMs: 0,
+})
+
 export const BUGS: readonly Bug[] = [
   {
     name: 'bucket-stays-open',
@@ -659,10 +672,10 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: 'piece-without-its-guards',
-    seed: 39,
     about:
       'a piece of a replay is written without looking whether another node, or an earlier life, did it already',
     breaks: ['RP4', 'RP7', 'DL5'],
+    profile: replaying,
     store: changing((commit) => (isPiece(commit) ? { ...commit, guards: [] } : commit)),
   },
   {

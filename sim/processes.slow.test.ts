@@ -32,7 +32,7 @@ test.each([
     const args = ['--seed', String(seed), '--store', store, '--trace']
     const others = Promise.all([sim(process.execPath, ...args), sim(requireNode22(), ...args)])
     const lines: string[] = []
-    await simulate({ seed, store, draw: 'sharp', onLine: (line) => lines.push(line) })
+    await simulate({ seed, store, draw: 'keen', onLine: (line) => lines.push(line) })
     const expected = `${lines.join('\n')}\nseed ${seed} on ${store} holds\n`
     expect((await others).map(({ stdout }) => stdout)).toEqual([expected, expected])
   },
