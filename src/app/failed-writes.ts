@@ -4,7 +4,7 @@
 // flush nothing.
 
 import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
-import { type Store, StoreError } from '../ports/store.ts'
+import { type Commit, type CommitResult, type Store, StoreError } from '../ports/store.ts'
 
 export interface WriteHealth {
   /** Why the last write failed; null: it did not. */
@@ -19,20 +19,27 @@ const PROBE = 'write-probe'
 export function watchWrites<Watched extends Store>(store: Watched): { store: Watched; writes: WriteHealth } {
   let problem: string | null = null
 
+  const noteFailed = (error: unknown) => {
+    if (error instanceof StoreError && FAILURES.includes(error.code)) problem = error.message
+  }
   const watch = <T>(write: Promise<T>, hasWritten: (result: T) => boolean): Promise<T> => {
-    write.then(
-      (result) => {
-        if (problem !== null && hasWritten(result)) problem = null
-      },
-      (error) => {
-        if (error instanceof StoreError && FAILURES.includes(error.code)) problem = error.message
-      },
-    )
+    write.then((result) => {
+      if (problem !== null && hasWritten(result)) problem = null
+    }, noteFailed)
     return write
   }
+  const isWritten = (commit: Commit, { ok }: CommitResult) => ok && commit.writes.length > 0
+  store.watchCommits?.({
+    settled(commit, result) {
+      if (problem !== null && isWritten(commit, result)) problem = null
+    },
+    failed: noteFailed,
+  })
 
-  const commit: Store['commit'] = (commit) =>
-    watch(store.commit(commit), ({ ok }) => ok && commit.writes.length > 0)
+  const commit: Store['commit'] =
+    store.watchCommits === undefined
+      ? (commit) => watch(store.commit(commit), (result) => isWritten(commit, result))
+      : store.commit
   const watched: Watched = {
     ...store,
     commit,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
 import { makeManualTime } from '../engine/engine.fixture.ts'
-import { type Store, StoreError } from '../ports/store.ts'
+import { type CommitWatcher, type Store, StoreError } from '../ports/store.ts'
 import { watchWrites } from './failed-writes.ts'
 import { makeReadiness, type ReadinessDeps } from './readiness.ts'
 
@@ -120,6 +120,29 @@ test('[ND16] a failed write makes it not ready at once, and a probe finds withou
   world.failure = null
   await time.pass(1_000)
   expect(await readiness.ask()).toMatchObject({ ready: true, checks: { store: 'ok' } })
+})
+
+test('[ND16] of a store that reports its commits itself, the reports say whether writes succeed', async () => {
+  let reports: CommitWatcher | null = null
+  const behind = {
+    commit: async () => ({ ok: true, at: 0, leased: [] }),
+    watchCommits: (watcher: CommitWatcher) => {
+      reports = watcher
+    },
+  } as unknown as Store
+  const { store, writes } = watchWrites(behind)
+  const { settled, failed } = reports as unknown as CommitWatcher
+  expect(store.commit).toBe(behind.commit)
+  const put = { w: 'record.put', kind: 'setting', key: 'a', version: 1, body: '{}' } as const
+  const applied = { ok: true, at: 0, leased: [] } as const
+  failed(new StoreError('closed', 'the store is closed'))
+  expect(writes.problem()).toBe(null)
+  failed(new StoreError('unavailable', 'the disk is full'))
+  settled({ tenant: DEFAULT_TENANT, guards: [], writes: [put] }, { ok: false, at: 0, guard: 0, found: null })
+  settled({ tenant: DEFAULT_TENANT, guards: [], writes: [] }, applied)
+  expect(writes.problem()).toBe('the disk is full')
+  settled({ tenant: DEFAULT_TENANT, guards: [], writes: [put] }, applied)
+  expect(writes.problem()).toBe(null)
 })
 
 test('[ND16] what flushes nothing proves no write', async () => {

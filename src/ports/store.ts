@@ -463,8 +463,16 @@ export interface SystemReads {
   dump(): Promise<StoreDump>
 }
 
+/** Sees the outcome of every commit just before its caller does. Must not throw. */
+export interface CommitWatcher {
+  settled(commit: Commit, result: CommitResult): void
+  failed(error: unknown): void
+}
+
 export interface Store extends AsyncDisposable {
   commit(commit: Commit): Promise<CommitResult>
+  /** Left out: outcomes are visible in the promises alone. A store that has it saves its watcher a promise per commit. */
+  watchCommits?(watcher: CommitWatcher): void
   claim(request: ClaimRequest): Promise<ClaimResult>
   /** A new incarnation of the node; its earlier ones are fenced at once. */
   join(node: NodeId, ttlMs: number): Promise<{ owner: Incarnation; until: Instant; now: Instant }>

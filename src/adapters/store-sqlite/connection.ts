@@ -3,6 +3,10 @@
 import { DatabaseSync, type DatabaseSyncInstance, type DatabaseSyncOptions } from '@photostructure/sqlite'
 
 const BUSY_TIMEOUT_MS = 5_000
+/** With a file of 1 GB, 64 MiB took 46 MiB more memory, wrote as many bytes per event, and saved no CPU. */
+const WRITER_CACHE_KIB = 16_384
+/** Pages of the file are read through `mmap_size`: the cache holds only those that are still in the log. */
+const READER_CACHE_KIB = 4_096
 
 /** For the one connection that writes. The writer schedules checkpoints itself: none happens inside a COMMIT. */
 export function openForWriting(file: string): DatabaseSyncInstance {
@@ -13,7 +17,7 @@ export function openForWriting(file: string): DatabaseSyncInstance {
     'fullfsync = ON',
     'checkpoint_fullfsync = ON',
     'wal_autocheckpoint = 0',
-    'cache_size = -65536',
+    `cache_size = -${WRITER_CACHE_KIB}`,
     'temp_store = MEMORY',
   ])
 }
@@ -48,7 +52,7 @@ export function readSettings(db: DatabaseSyncInstance): DurabilitySettings {
 
 export function openForReading(file: string): DatabaseSyncInstance {
   return openWith(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS }, [
-    'cache_size = -16384',
+    `cache_size = -${READER_CACHE_KIB}`,
     'mmap_size = 268435456',
     'temp_store = MEMORY',
   ])

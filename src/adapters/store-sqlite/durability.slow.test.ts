@@ -20,7 +20,7 @@ import { fileURLToPath } from 'node:url'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { EventId, NodeId, TenantId } from '../../core/foundation/ids/index.ts'
-import type { Commit } from '../../ports/store.ts'
+import type { Commit, StoreError } from '../../ports/store.ts'
 import { markPath, openMark, readMark } from './durable-mark.ts'
 import { openSqliteArchive, openSqliteStore } from './index.ts'
 
@@ -297,6 +297,31 @@ test('[DU4] a failed flush stops the store until it is opened again', async () =
   expect(again.opening).toMatchObject({ wasUnclean: true, loss: null })
   expect(await again.forTenant('acme' as TenantId).record('setting', 'a')).toMatchObject({ version: 1 })
   await again[Symbol.asyncDispose]()
+})
+
+test('a commit that could not be written is rejected and reported; the store continues', async () => {
+  const file = join(folder, 'refused', 'test.db')
+  const flushFault = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+  const store = await openSqliteStore({ file, flushFault })
+  const reports: unknown[] = []
+  store.watchCommits?.({
+    settled: (_, { ok }) => reports.push(ok),
+    failed: (error) => reports.push((error as StoreError).code),
+  })
+  const IOERR = 10
+  Atomics.store(flushFault, 0, IOERR)
+  await expect(store.commit(EVENTLESS)).rejects.toMatchObject({
+    name: 'StoreError',
+    code: 'unavailable',
+    applied: 'no',
+  })
+  Atomics.store(flushFault, 0, 0)
+  expect(await store.commit(EVENTLESS)).toMatchObject({ ok: true })
+  await store[Symbol.asyncDispose]()
+  // A promise, not an exception.
+  const refused = store.commit(EVENTLESS)
+  await expect(refused).rejects.toMatchObject({ name: 'StoreError', code: 'closed', applied: 'no' })
+  expect(reports).toEqual(['unavailable', true, 'closed'])
 })
 
 test('[DU6] the connection that writes reports that every commit is flushed', async () => {

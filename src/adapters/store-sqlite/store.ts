@@ -6,11 +6,11 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { makeGatherer, weighCommit } from '../../core/store/commit/index.ts'
-import type { Commit, Store } from '../../ports/store.ts'
+import type { Commit, CommitResult, CommitWatcher, Store } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { gatherLookUps } from './batched-lookups.ts'
 import { makeCheckpoints } from './checkpoints.ts'
-import type { CommitOutcome } from './executor.ts'
+import type { FailedCommit } from './executor.ts'
 import { refuseMoved } from './moved-marker.ts'
 import type { Opening } from './opening.ts'
 import { decodeClaimed, decodeOutcomes, encodeCommits, type Flat } from './protocol.ts'
@@ -92,9 +92,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const readers = new Map<Reader, Promise<Thread>>()
   let closing: Promise<void> | null = null
 
+  /** Why nothing is accepted; null: the store is open. */
+  const refusal = (): StoreError | null => {
+    if (closing !== null) return new StoreError('closed', 'the store is closed')
+    return failed && new StoreError(failed.code, failed.message, { cause: failed })
+  }
   const assertOpen = () => {
-    if (closing !== null) throw new StoreError('closed', 'the store is closed')
-    if (failed !== null) throw new StoreError(failed.code, failed.message, { cause: failed })
+    const error = refusal()
+    if (error !== null) throw error
   }
   /** Of the writing thread. */
   const call = async <T>(name: string, argument: unknown): Promise<T> => {
@@ -105,14 +110,26 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
       throw error
     }
   }
-  const gatherer = makeGatherer<Commit, CommitOutcome>({
+  let watcher: CommitWatcher | null = null
+  const gatherer = makeGatherer<Commit, CommitResult, FailedCommit>({
     async run(group) {
-      const flat = await call<Flat>('commit', encodeCommits(group))
-      checkpoints.noteGroup()
-      const outcomes = decodeOutcomes(flat)
-      for (const outcome of outcomes) if (outcome.ok === 'failed') stopAtFailedFlush(outcome.error)
-      return outcomes
+      try {
+        const flat = await call<Flat>('commit', encodeCommits(group))
+        checkpoints.noteGroup()
+        const outcomes = decodeOutcomes(flat)
+        for (const [index, outcome] of outcomes.entries()) {
+          if (outcome.ok === 'failed') {
+            stopAtFailedFlush(outcome.error)
+            watcher?.failed(outcome.error)
+          } else watcher?.settled(group[index] as Commit, outcome)
+        }
+        return outcomes
+      } catch (error) {
+        watcher?.failed(error)
+        throw error
+      }
     },
+    isFailure: (outcome) => outcome.ok === 'failed',
     defer: (callback) => void setImmediate(callback),
     groupMax: options.groupMax ?? GROUP_MAX,
     weigh: weighCommit,
@@ -163,11 +180,15 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     file,
     opening: writer.opened as Opening,
     broken,
-    async commit(commit) {
-      assertOpen()
-      const outcome = await gatherer.add(commit)
-      if (outcome.ok === 'failed') throw outcome.error
-      return outcome
+    // No promise but the gatherer's: this runs twice per event.
+    commit(commit) {
+      const error = refusal()
+      if (error === null) return gatherer.add(commit)
+      watcher?.failed(error)
+      return Promise.reject(error)
+    },
+    watchCommits(watch) {
+      watcher = watch
     },
     claim: async (request) => decodeClaimed(await write<Flat>('claim', request)),
     join: (node, ttlMs) => write('join', [node, ttlMs]),

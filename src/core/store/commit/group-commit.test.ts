@@ -95,6 +95,22 @@ describe('gathering', () => {
     expect(bench.names().flat()).toEqual(Array.from({ length: 100 }, (_, name) => name))
   })
 
+  test('[G3] a commit that failed by itself is rejected with its error; the others of its group are not', async () => {
+    const error = new Error('broken')
+    const gatherer = makeGatherer<string, string, { readonly error: unknown }>({
+      defer: (callback) => void setImmediate(callback),
+      run: async (commits) => commits.map((name) => (name === 'b' ? { error } : `done ${name}`)),
+      isFailure: (result) => typeof result !== 'string',
+    })
+    const added = ['a', 'b', 'c'].map((name) => gatherer.add(name))
+    expect(await Promise.allSettled(added)).toEqual([
+      { status: 'fulfilled', value: 'done a' },
+      { status: 'rejected', reason: error },
+      { status: 'fulfilled', value: 'done c' },
+    ])
+    await gatherer.idle()
+  })
+
   test('[G1] commits that arrive while all groups are under way leave next, together', async () => {
     const bench = makeBench({ inFlightMax: 1 })
     bench.add(1)

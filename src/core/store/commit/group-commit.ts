@@ -5,11 +5,18 @@
 //
 // Invariants: G1 commits leave in the order of arrival, except that one that touches a key of a group still under way waits for
 // it. G2 at most `inFlightMax` groups are under way, each of at most `groupMax` commits. G3 a commit's result comes only from
-// its group's run. G7 the weight of a group is bounded, except for a single commit that is heavier by itself.
+// its group's run; a failure of one commit rejects that commit alone. G7 the weight of a group is bounded, except for a single commit that is heavier by itself.
 
-export interface GatherOptions<C, R> {
+/** The outcome of a commit that failed by itself. */
+interface Failure {
+  readonly error: unknown
+}
+
+export interface GatherOptions<C, R, F extends Failure = never> {
   /** Runs one group durably; returns results in the group's order. A rejection goes to every member. */
-  run(group: readonly C[]): Promise<readonly R[]>
+  run(group: readonly C[]): Promise<readonly (R | F)[]>
+  /** Recognizes failures among the results: the error rejects the commit, without another promise per commit. */
+  isFailure?(result: R | F): result is F
   /** Calls back soon, after everything that is runnable now: commits that arrive until then join the group. */
   defer(callback: () => void): void
   readonly groupMax?: number
@@ -37,7 +44,9 @@ interface Waiting<C, R> {
 
 const NO_KEYS: readonly string[] = []
 
-export function makeGatherer<C, R>(options: GatherOptions<C, R>): Gatherer<C, R> {
+export function makeGatherer<C, R, F extends Failure = never>(
+  options: GatherOptions<C, R, F>,
+): Gatherer<C, R> {
   const groupMax = options.groupMax ?? 24
   const inFlightMax = options.inFlightMax ?? 2
   const weightMax = options.weightMax ?? Number.POSITIVE_INFINITY
@@ -96,12 +105,17 @@ export function makeGatherer<C, R>(options: GatherOptions<C, R>): Gatherer<C, R>
     }
   }
 
+  const settle = ({ resolve, reject }: Waiting<C, R>, result: R | F) => {
+    if (options.isFailure?.(result)) reject(result.error)
+    else resolve(result as R)
+  }
+
   const start = (group: readonly Waiting<C, R>[]) => {
     inFlight += 1
     for (const { touches } of group) for (const key of touches) busyKeys.set(key, 1)
     options.run(group.map((waiting) => waiting.commit)).then(
       (results) => {
-        for (let index = 0; index < group.length; index += 1) group[index]?.resolve(results[index] as R)
+        for (const [index, waiting] of group.entries()) settle(waiting, results[index] as R | F)
         finish(group)
       },
       (error) => {
