@@ -317,6 +317,7 @@ const targets = {
   bench: (args) => runNode('--import', 'tsx', 'bench/main.ts', ...args),
   shots: (args) => runNode('--import', 'tsx', 'scripts/shots.ts', ...args),
   verify: (args) => runNode('scripts/verify.mjs', ...args),
+  'test:deep': (args) => runNode('scripts/deep.mjs', ...args),
   'test:fast': (args) => runNode('scripts/verify.mjs', '--fast', ...args),
 }
 

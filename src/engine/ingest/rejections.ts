@@ -17,7 +17,7 @@ import {
   type Rejection,
   type RejectionLog,
 } from '../../core/ingest/rejection/index.ts'
-import type { EngineBase } from '../commit/index.ts'
+import { type EngineBase, retrying } from '../commit/index.ts'
 
 export interface RefusedRequest {
   readonly tenant: string
@@ -100,8 +100,8 @@ export function makeRejections(
     return fresh
   }
 
-  const write = async (tenant: TenantId, key: string, added: RejectionLog): Promise<boolean> => {
-    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+  const write = (tenant: TenantId, key: string, added: RejectionLog): Promise<boolean> => {
+    const writeOnce = async (retry: () => Promise<boolean>): Promise<boolean> => {
       const record = await store.forTenant(tenant).record('rejection', key)
       const version = record?.version ?? 0
       const before = record === null ? EMPTY_LOG : (JSON.parse(record.body) as RejectionLog)
@@ -111,9 +111,9 @@ export function makeRejections(
         guards: [{ g: 'version', of: 'rejection', key, version }],
         writes: [{ w: 'record.put', kind: 'rejection', key, version: version + 1, body }],
       })
-      if (result.ok) return true
+      return result.ok ? true : retry()
     }
-    return false
+    return retrying(TRIES_MAX, writeOnce, () => false)
   }
 
   const keepFor = (next: Gathered) => {

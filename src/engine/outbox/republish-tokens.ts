@@ -9,7 +9,7 @@ import type { Instant } from '../../core/foundation/time/index.ts'
 import { republishTokens, TOKENS_REPUBLISHED_EVERY_MS } from '../../core/store/outbox/index.ts'
 import type { InstanceRow } from '../../core/workflows/instance/index.ts'
 import type { Bus } from '../../ports/bus.ts'
-import type { EngineBase } from '../commit/index.ts'
+import { type EngineBase, retrying } from '../commit/index.ts'
 
 export interface Republisher {
   /** Puts a few of them into the outbox, if they are to be republished. Returns whether there are more. */
@@ -67,12 +67,12 @@ export function makeRepublisher(
   }
 
   /** One of them moved meanwhile: each is published by itself, in its current state. */
-  const addOne = async (tenant: TenantId, id: InstanceId, round: Walk): Promise<void> => {
-    for (let tried = 0; tried < TRIES; tried += 1) {
+  const addOne = (tenant: TenantId, id: InstanceId, round: Walk): Promise<void> => {
+    const addOnce = async (retry: () => Promise<void>): Promise<void> => {
       const instance = await store.forTenant(tenant).instance(id)
-      if (instance === null || (await add(tenant, [instance], round))) return
+      if (instance !== null && !(await add(tenant, [instance], round))) await retry()
     }
-    log.warn('relay.not-retold', { tenant, instance: id })
+    return retrying(TRIES, addOnce, () => log.warn('relay.not-retold', { tenant, instance: id }))
   }
 
   const goOn = async (tenant: TenantId, round: Walk): Promise<void> => {

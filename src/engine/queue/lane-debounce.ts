@@ -10,7 +10,7 @@ import { gathers } from '../../core/queue/lane/index.ts'
 import { deadLetterOf, EMPTY_NOTE, type WorkRow } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
-import type { Commits, EngineBase } from '../commit/index.ts'
+import { type Commits, type EngineBase, retrying } from '../commit/index.ts'
 import { countersOf, leaseGuard } from '../effects/index.ts'
 import type { Item } from '../leases/index.ts'
 import { lineOf } from '../observe/index.ts'
@@ -65,7 +65,7 @@ export function makeDebouncer(
     return false
   }
 
-  const gather = async (
+  const gather = (
     item: Item,
     route: Route,
     lane: string,
@@ -73,7 +73,7 @@ export function makeDebouncer(
   ): Promise<boolean> => {
     const { work } = item
     const reads = store.forTenant(work.tenant)
-    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    const gatherOnce = async (retry: () => Promise<boolean>): Promise<boolean> => {
       const rows = await reads.laneWaiting(work.consumer, lane, MEMBERS_MAX + 1)
       const members = untilReplay(rows)
       const step = decisions.decideDebounce({
@@ -96,19 +96,20 @@ export function makeDebouncer(
       if (step.step === 'freeze' && survivor !== work.id) {
         const message = `${superseded.length + 1} give way to ${survivor}`
         const decision = { ...ended('SUPERSEDED', survivor), guards, writes, place: { to: survivor } }
-        if (await skip(item, route, 'SUPERSEDED', message, decision)) return false
-        continue
+        return (await skip(item, route, 'SUPERSEDED', message, decision)) ? false : retry()
       }
       const result = await commits.firmly(work.tenant, [leaseGuard(item), ...guards], writes)
       if (!result.ok && result.guard === 0) return false
-      if (!result.ok) continue
+      if (!result.ok) return retry()
       const facts = { route: route.document.name, work: work.id, definition: route.hash }
       const message = `${superseded.length} give way to ${survivor}`
       log.control(lineOf('dedupe', 'SUPERSEDED', item.event, { ...facts, message }))
-      if (step.step === 'freeze') return true
+      return step.step === 'freeze' ? true : retry()
     }
-    await settler.settle(item, route, putOff(item, SHORT_WAIT_MS))
-    return false
+    return retrying(ROUNDS_MAX, gatherOnce, async () => {
+      await settler.settle(item, route, putOff(item, SHORT_WAIT_MS))
+      return false
+    })
   }
 
   /** False: one of the jobs that the decision is about changed meanwhile. */
