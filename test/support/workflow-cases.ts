@@ -165,9 +165,9 @@ export async function openClaim(node: NodeProcess, claim: string, amount: number
   )
 }
 
-export async function setUp(node: NodeProcess, operatorApi: string): Promise<CaseInstance> {
+export async function setUp(node: NodeProcess, people: string): Promise<CaseInstance> {
   const { eventId } = await node.post<{ eventId: string }>('/v1/workflows/set_up/instances', {
-    input: { operatorApi },
+    input: { people },
   })
   return caseOf(node, 'set_up', eventId, ({ state }) => state !== 'active')
 }
