@@ -1,7 +1,7 @@
 // Limits when jobs may run: rates, circuits, closed hosts, drains, endpoint concurrency.
 
 export { type Buckets, makeBuckets } from './connection-buckets.ts'
-export type { ConnectionRefusal, Entrance, Gate, Where } from './connection-gate.ts'
+export type { CallAdmission, ConnectionRefusal, Gate, Where } from './connection-gate.ts'
 export { nameOf } from './consumer-names.ts'
 export type { EndpointConcurrency, EndpointConcurrencyView } from './endpoint-concurrency.ts'
 export { type FlowControl, makeFlowControl } from './flow-control.ts'
