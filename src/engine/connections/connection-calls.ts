@@ -27,7 +27,7 @@ import { type Decisions, SHORT_WAIT_MS } from '../settlement/index.ts'
 import type { ConnectionStateCache } from './connection-state-cache.ts'
 import type { Credentials, OutboundClient, OutboundRequest, OutboundResponse } from './connection-types.ts'
 import type { Runs } from './integration-runs.ts'
-import { notSent } from './outbound-client.ts'
+import { notSent } from './request-sender.ts'
 
 export interface ConnectionCalls {
   /** Gives a call of a route the client of the connection that its action names, if it names one. */

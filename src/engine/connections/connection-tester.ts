@@ -18,7 +18,7 @@ import type { Judge } from './connection-calls.ts'
 import type { ConnectionStateCache } from './connection-state-cache.ts'
 import type { OutboundClient, OutboundResponse } from './connection-types.ts'
 import { madeAttempt } from './integration-runs.ts'
-import { notSent, type RequestSender } from './outbound-client.ts'
+import { notSent, type RequestSender } from './request-sender.ts'
 
 export interface Probed {
   readonly result: ProbeResult

@@ -23,8 +23,8 @@ import { makeTester, type Tester } from './connection-tester.ts'
 import type { Credentials, OutboundClient } from './connection-types.ts'
 import { makeFunctionConnections } from './function-calls.ts'
 import { makeRuns, type Runs } from './integration-runs.ts'
-import { makeRequestSender } from './outbound-client.ts'
 import { makeOperations, type Operations } from './provider-operations.ts'
+import { makeRequestSender } from './request-sender.ts'
 
 export interface Connections {
   readonly outboundClient: OutboundClient

@@ -7,7 +7,7 @@ export type { EndpointConcurrency, EndpointConcurrencyView } from './endpoint-co
 export { type FlowControl, makeFlowControl } from './flow-control.ts'
 export { type FlowControlActions, type FlowControlView, makeFlowControlActions } from './flow-control-view.ts'
 export { followCircuits } from './follow-circuits.ts'
-export { reportInternalEnds } from './internal-ends.ts'
+export { reportInternalEnds } from './report-internal-results.ts'
 export { makeSharedBuckets } from './shared-connection-buckets.ts'
 export { type BucketName, makeSharedPermits, type SharedPermits } from './shared-permits.ts'
 export { makeThrottled } from './throttle.ts'

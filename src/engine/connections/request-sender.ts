@@ -1,4 +1,4 @@
-// The outbound client: one exchange with an external system on a connection. It alone combines the address, the credential and
+// Sends one request: one exchange with an external system on a connection. It alone combines the address, the credential and
 // the limits.
 //
 // Invariants: DR1 a credential goes to the connection's own addresses and nowhere else. DR2 a secret is resolved for one
