@@ -277,8 +277,8 @@ module.exports = {
       name: 'sdk-imports',
       severity: 'error',
       comment:
-        'src/sdk imports of our own code only types of core, so that users get no engine with it (sdk/testing excepted). Fix: `import type`, or move the code.',
-      from: { path: folders('sdk'), pathNot: ['^src/sdk/testing', testOnly] },
+        'src/sdk imports of our own code only types of core, so that users get no engine with it. Fix: `import type`, or move the code.',
+      from: { path: folders('sdk'), pathNot: testOnly },
       to: { path: '^(src|sim|bench|test|scripts)/', pathNot: ['^src/sdk/', '^src/core/'] },
     },
     {
@@ -286,7 +286,7 @@ module.exports = {
       severity: 'error',
       comment:
         'src/sdk imports only types from src/core. Fix: write `import type`, or move the code into src/sdk.',
-      from: { path: folders('sdk'), pathNot: ['^src/sdk/testing', testOnly] },
+      from: { path: folders('sdk'), pathNot: testOnly },
       to: { path: '^src/core/', dependencyTypesNot: ['type-only'] },
     },
     {

@@ -2,7 +2,7 @@
 
 import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
 import type { TenantId } from '../core/foundation/ids/index.ts'
-import type { CredentialKeeping, Integrations } from './connections/index.ts'
+import type { ComposedCredentials, Integrations } from './connections/index.ts'
 import type { BulkReplays, DeadLetterActions } from './dead-letters/index.ts'
 import type { Definitions } from './definitions/index.ts'
 import type { FlowControlActions } from './flow-control/index.ts'
@@ -47,7 +47,7 @@ export interface Engine extends DeadLetterActions, WorkActions {
   /** Shows when the jobs of routes may run, and closes circuits. */
   readonly flowControl: FlowControlActions
   /** Providers, connections, credentials and integration runs. */
-  readonly integrations: Integrations & Pick<CredentialKeeping['operatorApi'], 'supplied'>
+  readonly integrations: Integrations & Pick<ComposedCredentials['operatorApi'], 'supplied'>
   /** Shows workflows and their instances, and changes them for operators. */
   readonly workflows: WorkflowOperatorApi
   /** Explains what an event would do, and why an event did what it did. */

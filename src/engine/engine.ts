@@ -23,7 +23,7 @@ import {
   reportInternalEnds,
 } from './flow-control/index.ts'
 import { composeIngest } from './ingest/index.ts'
-import { makeBeginJob, makeLease, makePool } from './leases/index.ts'
+import { makeBeginJob, makeJobSlots, makeLease } from './leases/index.ts'
 import { makeLifecycle } from './lifecycle.ts'
 import { composeObserve, makeInspect } from './observe/index.ts'
 import { composeOutbox } from './outbox/index.ts'
@@ -39,11 +39,11 @@ import {
   makeSettler,
 } from './settlement/index.ts'
 import {
+  composeSubscriptions,
   makeDeliveryActions,
   makeDeliveryRunner,
   makeDeliveryViews,
   makeSlotLending,
-  makeSubscriptionKeeping,
 } from './webhooks/index.ts'
 import {
   composeStarts,
@@ -78,20 +78,27 @@ export function makeEngine(
   const ports = { ...given, store, signals, ids, time, decisions, wake, vars: config.vars }
   const commits = makeCommits({ ...ports, onLost: signals.lost.send, onApplied: signals.applied.send })
   const { feed, nodesFeed, meter } = composeObserve(ports, config)
-  const pool = makePool(config)
+  const jobSlots = makeJobSlots(config)
   const lease = makeLease(ports, config, wake)
   const registry = makeRegistry({ store, providers: config.providers, random })
   const owner = () => (open ? lease.owner() : null)
-  const planned = composePlanning({ ...ports, registry, pool, runs, owner, suspect: signals.lost.send })
-  const { planning, plan } = planned
-  const unitOfWork = makeUnitOfWork({ log, commits, leasedOnInsert: planned.leasedOnInsert })
-  const base = { ...ports, commits, unitOfWork, plan, registry, pool, lease, now: () => time.now() }
+  const composedPlanning = composePlanning({
+    ...ports,
+    registry,
+    jobSlots,
+    runs,
+    owner,
+    suspect: signals.lost.send,
+  })
+  const { planning, plan } = composedPlanning
+  const unitOfWork = makeUnitOfWork({ log, commits, leasedOnInsert: composedPlanning.leasedOnInsert })
+  const base = { ...ports, commits, unitOfWork, plan, registry, jobSlots, lease, now: () => time.now() }
 
   // What is deployed, and what limits it.
   const definitions = makeDefinitions({
     ...base,
     limits: config.limits,
-    enacted: (tenant) => signals.changed.send(tenant, null),
+    deployed: (tenant) => signals.changed.send(tenant, null),
   })
   const { refresh, owners } = definitions
   const sharedPermits = config.isShared
@@ -101,11 +108,11 @@ export function makeEngine(
   const flowControl = makeFlowControl({
     ...base,
     sharedPermits,
-    entrance: connections.entrance,
+    callAdmission: connections.callAdmission,
     learnConnections: connections.learn,
     room: signals.room.send,
   })
-  planned.limitBy(flowControl)
+  composedPlanning.limitBy(flowControl)
 
   // How jobs end. The participants live beside their subjects.
   const { failures, planEnd } = composeJobEnds(base)
@@ -123,7 +130,7 @@ export function makeEngine(
     onSettling(item, route, decision) {
       reportEnd(item, route, decision)
       // Last: the free slot may run other jobs in this turn.
-      pool.settling(item)
+      jobSlots.settling(item)
     },
     wake,
   })
@@ -138,12 +145,12 @@ export function makeEngine(
     connections,
     refresh,
   }
-  const { keys, health } = composeCredentials(settling, config)
-  const keeping = makeSubscriptionKeeping(
-    { ...settling, planFor: planned.planFor, refreshDefinitions: refresh },
+  const { credentials, health } = composeCredentials(settling, config)
+  const subscriptions = composeSubscriptions(
+    { ...settling, planFor: composedPlanning.planFor, refreshDefinitions: refresh },
     config,
   )
-  definitions.storeSubscriptions(keeping.defined)
+  definitions.storeSubscriptions(subscriptions.defined)
 
   // What jobs do.
   const jobs = { ...settling, ...makeJobFailures(settling), ...makeBeginJob(base) }
@@ -156,13 +163,13 @@ export function makeEngine(
   )
   const actions = makeActions({ ...jobs, ...effects, start: starts.start, timetables: ingest.timetables })
   const workflowJobs = composeWorkflowJobs({ ...jobs, actions })
-  const refreshSubscriptions = keeping.operatorApi.refresh
+  const refreshSubscriptions = subscriptions.operatorApi.refresh
   const deliveries = makeDeliveryRunner(
     {
       ...jobs,
-      slotLending: makeSlotLending({ clock, lend: pool.lend }),
-      watch: keeping.watch,
-      isStored: keeping.isStored,
+      slotLending: makeSlotLending({ clock, lend: jobSlots.lend }),
+      watch: subscriptions.watch,
+      isStored: subscriptions.isStored,
       refresh: refreshSubscriptions,
     },
     config,
@@ -177,15 +184,15 @@ export function makeEngine(
       runs,
       intakeItems: ingest.intakeItems,
       workflowItems: workflowJobs.items,
-      rotations: keys.rotations,
+      rotations: credentials.rotations,
       async refresh(tenant) {
         await refresh(tenant)
         await refreshSubscriptions(tenant)
       },
       async learn(tenant, kinds) {
         if (kinds === null) await refresh(tenant)
-        if (kinds === null || kinds.has('subscription')) await keeping.refresh(tenant)
-        if (kinds === null || kinds.has('credential')) await keys.learn(tenant)
+        if (kinds === null || kinds.has('subscription')) await subscriptions.refresh(tenant)
+        if (kinds === null || kinds.has('credential')) await credentials.learn(tenant)
         await flowControl.learn(tenant, kinds)
         wake()
       },
@@ -200,11 +207,17 @@ export function makeEngine(
   )
 
   // What operators see and do.
-  const { forget: hurry } = flowControl.endpointConcurrency
+  const { forget: forgetBackoff } = flowControl.endpointConcurrency
   const { expect, isBehind } = queue.claims
-  const operatorApi = { ...jobs, failures, steps: workflowJobs.steps, hurry, refresh: refreshSubscriptions }
-  const letters = composeDeadLetters({ ...operatorApi, expect, isBehind }, config)
-  const { replayer, bulk } = letters
+  const operatorApi = {
+    ...jobs,
+    failures,
+    steps: workflowJobs.steps,
+    forgetBackoff,
+    refresh: refreshSubscriptions,
+  }
+  const deadLetters = composeDeadLetters({ ...operatorApi, expect, isBehind }, config)
+  const { deadLetterActions, bulk } = deadLetters
   const { orphans } = workflowJobs
   definitions.onChange(({ tenant, version }) => {
     feed.announce(tenant, { type: 'definitions', version })
@@ -221,7 +234,7 @@ export function makeEngine(
         definitions,
         flowControl,
         connections,
-        keys,
+        credentials,
         health,
         ingest,
         queue,
@@ -229,7 +242,7 @@ export function makeEngine(
         outbox,
         tenants,
       },
-      ...{ bulk, orphans, retention, sweep, subscriptions: keeping, gathering: effects.gathering },
+      ...{ bulk, orphans, retention, sweep, subscriptions, gathering: effects.gathering },
       setOpen(isOpen) {
         open = isOpen
       },
@@ -238,23 +251,31 @@ export function makeEngine(
   )
 
   return {
-    ready: replayer.ready,
-    discard: replayer.discard,
-    edit: replayer.edit,
-    replay: replayer.replay,
-    ...letters.actions,
+    ready: deadLetterActions.ready,
+    discard: deadLetterActions.discard,
+    edit: deadLetterActions.edit,
+    replay: deadLetterActions.replay,
+    ...deadLetters.actions,
     replays: bulk,
     escalations,
     definitions,
     lanes: queue.lanes,
-    subscriptions: keeping.operatorApi,
+    subscriptions: subscriptions.operatorApi,
     deliveries: {
       ...makeDeliveryViews({ ...base, endpointConcurrency: flowControl.endpointConcurrency }, config),
-      ...makeDeliveryActions({ ...operatorApi, actions: letters.actions, replay: replayer.replay }),
+      ...makeDeliveryActions({
+        ...operatorApi,
+        actions: deadLetters.actions,
+        replay: deadLetterActions.replay,
+      }),
     },
     flowControl: makeFlowControlActions({ ...base, flowControl }),
-    integrations: { ...connections.operatorApi, ...keys.operatorApi },
-    workflows: makeWorkflowOperatorApi({ ...operatorApi, letters: replayer, starter: starts.starter }),
+    integrations: { ...connections.operatorApi, ...credentials.operatorApi },
+    workflows: makeWorkflowOperatorApi({
+      ...operatorApi,
+      deadLetters: deadLetterActions,
+      starter: starts.starter,
+    }),
     inspect: makeInspect({ ...base, definitions }),
     apply: (tenant, documents) =>
       definitions.apply(tenant, {
@@ -275,7 +296,7 @@ export function makeEngine(
     orphans,
     start,
     drain,
-    health: () => ({ open, alive: lease.owner() !== null, running: pool.running() }),
+    health: () => ({ open, alive: lease.owner() !== null, running: jobSlots.running() }),
     watch: (nodesFeed ?? feed).watch,
     relay: outbox.relay,
     backlog: queue.backlog,

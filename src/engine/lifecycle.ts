@@ -4,11 +4,11 @@
 import type { TenantId } from '../core/foundation/ids/index.ts'
 import type { Role } from '../core/queue/node-role/index.ts'
 import type { EngineConfig, EngineDeps } from './config.ts'
-import type { CredentialKeeping, HealthWorker } from './connections/index.ts'
+import type { ComposedCredentials, HealthWorker } from './connections/index.ts'
 import { type Definitions, followDefinitions } from './definitions/index.ts'
 import { type FlowControl, followCircuits } from './flow-control/index.ts'
 import type { Ingest } from './ingest/index.ts'
-import type { Lease, Pool } from './leases/index.ts'
+import type { JobSlots, Lease } from './leases/index.ts'
 import type { Outbox } from './outbox/index.ts'
 import type { Queue } from './queue/index.ts'
 
@@ -19,11 +19,11 @@ interface Loop {
 
 export interface EngineLoops extends Pick<EngineDeps, 'store' | 'clock' | 'log'> {
   readonly lease: Lease
-  readonly pool: Pool
+  readonly jobSlots: JobSlots
   readonly definitions: Definitions
   readonly flowControl: FlowControl
   readonly connections: { start(): Promise<void>; stop(): void }
-  readonly keys: CredentialKeeping
+  readonly credentials: ComposedCredentials
   readonly health: HealthWorker
   readonly subscriptions: { start(): Promise<void>; stop(): Promise<void> }
   readonly ingest: Ingest
@@ -48,7 +48,7 @@ export function makeLifecycle(
   parts: EngineLoops,
   config: Pick<EngineConfig, 'roles'>,
 ): { start(): Promise<void>; drain(withinMs: number): Promise<{ readonly left: number }> } {
-  const { clock, lease, pool, flowControl, connections, keys, health, subscriptions } = parts
+  const { clock, lease, jobSlots, flowControl, connections, credentials, health, subscriptions } = parts
   const { nodesFeed, bulk, orphans, retention, sweep, outbox, tenants } = parts
   const { claims, nodeWakes } = parts.queue
   const { busConsumers, schedules, rejections, duplicates, backlog } = parts.ingest
@@ -70,7 +70,7 @@ export function makeLifecycle(
       await lease.start()
       await subscriptions.start()
       for (const tenant of tenants()) await flowControl.learn(tenant, null)
-      for (const tenant of tenants()) await keys.learn(tenant)
+      for (const tenant of tenants()) await credentials.learn(tenant)
       await connections.start()
       parts.setOpen(true)
       nodeWakes?.start()
@@ -80,7 +80,7 @@ export function makeLifecycle(
       if (has('schedule')) for (const loop of [schedules, orphans, retention, sweep, health]) loop.start()
       busConsumers.start()
       outbox.start()
-      keys.start()
+      credentials.start()
       unfollowCircuits = followCircuits(parts)
       unfollowDefinitions = followDefinitions(parts)
     },
@@ -89,7 +89,7 @@ export function makeLifecycle(
       parts.setOpen(false)
       // Claims first: what is claimed now would have to be given back. All that ends is told so before any of it is waited for.
       const claiming = claims.stop()
-      pool.stop()
+      jobSlots.stop()
       nodeWakes?.stop()
       nodesFeed?.stop()
       backlog.stop()
@@ -97,12 +97,12 @@ export function makeLifecycle(
       unfollowCircuits()
       connections.stop()
       parts.gathering.flush()
-      const ending = [schedules, busConsumers, bulk, subscriptions, orphans, keys, health].map((one) =>
+      const ending = [schedules, busConsumers, bulk, subscriptions, orphans, credentials, health].map((one) =>
         one.stop(),
       )
       const idle = async () => {
         await Promise.all([claiming, ...ending])
-        await pool.idle()
+        await jobSlots.idle()
         await rejections.flush()
         await duplicates.flush()
         await retention.stop()
@@ -116,7 +116,7 @@ export function makeLifecycle(
       void retention.stop()
       void sweep.stop()
       outbox.stop()
-      const left = pool.running()
+      const left = jobSlots.running()
       await atMost(LEAVE_MS_MAX, lease.leave())
       return { left }
     },

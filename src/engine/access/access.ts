@@ -15,7 +15,7 @@ import type { Random } from '../../ports/random.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Credential } from './access-records.ts'
 import { type Keys, makeKeys } from './api-keys.ts'
-import { makeGrants } from './sessions.ts'
+import { makeSessions } from './sessions.ts'
 import { BEARER_KEYS, makeAttempts, SIGN_INS } from './sign-in-attempts.ts'
 import { makeTenants, type Tenants } from './tenants.ts'
 
@@ -93,7 +93,7 @@ export function makeAccess(deps: AccessDeps): Access {
   const keys = makeKeys(deps)
   const tenants = makeTenants(deps)
   const adminDigest = digest(deps.adminKey)
-  const grants = makeGrants({ ...deps, nodeBound: adminDigest.toString('base64url') })
+  const sessions = makeSessions({ ...deps, nodeBound: adminDigest.toString('base64url') })
   const attempts = makeAttempts(clock, SIGN_INS, 'to sign in')
   const shownKeys = makeAttempts(clock, BEARER_KEYS, 'with a key')
   const isAdminKeyStrong = weaknessOf(deps.adminKey) === null
@@ -115,18 +115,18 @@ export function makeAccess(deps: AccessDeps): Access {
   const enterByKey = async (text: string): Promise<SignedIn | null> => {
     const caller = await findByKey(text)
     if (caller === null) return null
-    const made = await grants.make('session', caller.tenant, caller.credential, { endsAt: caller.endsAt })
+    const made = await sessions.make('session', caller.tenant, caller.credential, { endsAt: caller.endsAt })
     return made === null ? null : signedIn(caller, made, clock.now())
   }
 
   const enterByLink = async (text: string): Promise<SignedIn | null> => {
     const token = parseToken('link', text)
-    const link = token === null ? null : await grants.check(token)
+    const link = token === null ? null : await sessions.check(token)
     if (link === null) return null
     const caller = await callerOf(link.tenant, link.credential)
     if (caller === null) return null
     const { tenant, credential } = link
-    const made = await grants.make('session', tenant, credential, {
+    const made = await sessions.make('session', tenant, credential, {
       endsAt: earlier(caller.endsAt, link.endsAt),
       instead: link,
     })
@@ -134,7 +134,7 @@ export function makeAccess(deps: AccessDeps): Access {
   }
 
   const linkFor = async ({ tenant, credential, endsAt, actor }: Caller): Promise<Link> => {
-    const made = await grants.make('link', tenant, credential, { endsAt })
+    const made = await sessions.make('link', tenant, credential, { endsAt })
     if (made === null) throw new AppError('conflict', 'a link of the same id was made at the same moment')
     log.info('access.link-created', { tenant, by: actor })
     return { token: made.token, expiresAt: made.grant.expiresAt }
@@ -147,7 +147,7 @@ export function makeAccess(deps: AccessDeps): Access {
 
   /** In the background: no caller waits for it. */
   const sweep = (tenant: TenantId) => {
-    grants.sweep(tenant).catch((error) => {
+    sessions.sweep(tenant).catch((error) => {
       log.warn('access.sweep-failed', { tenant, error: messageOf(error) })
     })
   }
@@ -170,7 +170,7 @@ export function makeAccess(deps: AccessDeps): Access {
     },
     async bySession(text) {
       const token = parseToken('session', text)
-      const session = token === null ? null : await grants.check(token)
+      const session = token === null ? null : await sessions.check(token)
       const caller = session === null ? null : await callerOf(session.tenant, session.credential)
       if (session === null || caller === null)
         throw new AppError('not_authenticated', 'the session is over; sign in again')
@@ -196,7 +196,7 @@ export function makeAccess(deps: AccessDeps): Access {
         )
       }
       takeBack()
-      await grants.trim(entered.caller.tenant, entered.caller.credential)
+      await sessions.trim(entered.caller.tenant, entered.caller.credential)
       const { tenant, role, actor } = entered.caller
       log.info('access.signed-in', { tenant, role, actor, by: isKey ? 'key' : 'link', address })
       sweep(tenant)
@@ -205,7 +205,7 @@ export function makeAccess(deps: AccessDeps): Access {
     async signOut(caller) {
       if (caller.sessionId === null)
         throw new AppError('invalid_request', 'there is no session to end: the caller showed a key')
-      await grants.end(caller.tenant, caller.sessionId)
+      await sessions.end(caller.tenant, caller.sessionId)
       log.info('access.signed-out', { tenant: caller.tenant, actor: caller.actor })
     },
     makeLink: linkFor,
@@ -222,12 +222,12 @@ export function makeAccess(deps: AccessDeps): Access {
 /** One line for all of some seconds: a guesser must not fill the log. It has the address of the last one. */
 function makeTally(clock: Clock, tell: (count: number, address: string) => void): (address: string) => void {
   let count = 0
-  let toldAt = Number.NEGATIVE_INFINITY
+  let loggedAt = Number.NEGATIVE_INFINITY
   return (address) => {
     count += 1
-    if (clock.monotonic() - toldAt < REFUSED_EVERY_MS) return
+    if (clock.monotonic() - loggedAt < REFUSED_EVERY_MS) return
     tell(count, address)
-    toldAt = clock.monotonic()
+    loggedAt = clock.monotonic()
     count = 0
   }
 }

@@ -38,7 +38,7 @@ export interface Grant {
   readonly endsAt: Instant | null
 }
 
-export interface Grants {
+export interface Sessions {
   /** `endsAt`: when its key ends, if it does. `instead` is used up by the same commit; null if it was used already. */
   make(
     kind: 'session' | 'link',
@@ -55,13 +55,13 @@ export interface Grants {
   sweep(tenant: TenantId): Promise<number>
 }
 
-export function makeGrants(deps: {
+export function makeSessions(deps: {
   readonly store: Store
   readonly clock: Clock
   readonly random: Random
   /** Bound into what the node's own admin gets. */
   readonly nodeBound: string
-}): Grants {
+}): Sessions {
   const { store, clock, random } = deps
   const cache = makeCache<GrantRecord>({ entriesMax: SESSIONS_REMEMBERED_MAX, ageMsMax: REMEMBERED_MS })
   const boundOf = ({ kind }: Credential) => (kind === 'node' ? deps.nodeBound : '')

@@ -59,7 +59,7 @@ export interface Commits {
     then: (result: FirmResult) => Value | Promise<Value>,
   ): Promise<Value>
   /** Reads until the store answers: for reads in the middle of a decision, where giving up would lose what is known. */
-  stubbornly<T>(ask: () => Promise<T>): Promise<T>
+  retryUntilAvailable<T>(ask: () => Promise<T>): Promise<T>
 }
 
 const BACKOFF_FIRST_MS = 50
@@ -111,7 +111,7 @@ export function makeCommits(deps: {
         return failed(error)
       },
     )
-  const stubbornly = async <T>(ask: () => Promise<T>): Promise<T> => {
+  const retryUntilAvailable = async <T>(ask: () => Promise<T>): Promise<T> => {
     for (let delayMs = BACKOFF_FIRST_MS; ; delayMs = Math.min(BACKOFF_LAST_MS, delayMs * 2)) {
       try {
         return await ask()
@@ -125,7 +125,7 @@ export function makeCommits(deps: {
   /** After an attempt that failed with `error`. */
   const repeat = async (commit: Commit, about: About | null, error: unknown): Promise<FirmResult> => {
     let first: unknown = error
-    return stubbornly(async () => {
+    return retryUntilAvailable(async () => {
       if (first !== null) {
         const thrown = first
         first = null
@@ -161,7 +161,7 @@ export function makeCommits(deps: {
       const of = about ?? null
       return attempt(commit, of, heard, (error) => repeat(commit, of, error).then(heard))
     },
-    stubbornly,
+    retryUntilAvailable,
   }
 }
 

@@ -33,7 +33,7 @@ export interface EventPlan {
   readonly leasedOnInsert: readonly PlannedJob[]
   readonly owner: Incarnation | null
   /** The event could not be processed: its job is dead, and this is the dead letter. */
-  readonly letter: NewDeadLetter | null
+  readonly deadLetter: NewDeadLetter | null
   /** Jobs of disabled routes. */
   readonly disabled: readonly PlannedJob[]
   /** Jobs of triggers that may start an instance in the same commit: not among the writes yet. Omitted: there are none. */

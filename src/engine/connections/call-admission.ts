@@ -7,18 +7,18 @@
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { StoreTime } from '../commit/index.ts'
 import type { Account, Lookups } from '../definitions/index.ts'
-import type { Buckets, Entrance, Where } from '../flow-control/index.ts'
+import type { Buckets, CallAdmission, Where } from '../flow-control/index.ts'
 import { SHORT_WAIT_MS } from '../settlement/index.ts'
 import type { ConnectionStateCache } from './connection-state-cache.ts'
 import type { Credentials } from './connection-types.ts'
 
-export function makeEntrance(deps: {
+export function makeCallAdmission(deps: {
   readonly time: StoreTime
   readonly lookups: Lookups
   readonly stateCache: ConnectionStateCache
   readonly buckets: Buckets
   readonly credentials: Pick<Credentials, 'gate'>
-}): Entrance {
+}): CallAdmission {
   const { time, lookups, stateCache, buckets, credentials } = deps
   const inside = new Map<string, { tenant: TenantId; account: Account; names: readonly string[] }>()
 
@@ -35,12 +35,12 @@ export function makeEntrance(deps: {
     return { max, closed: { is: 'closed' as const, untilAt: opensAt, why }, account, mustAcquire }
   }
 
-  const prepare: Entrance['prepare'] = (tenant, where) => {
+  const prepare: CallAdmission['prepare'] = (tenant, where) => {
     const { account, mustAcquire } = roomOf(tenant, where)
     return mustAcquire && account !== null ? buckets.acquire(tenant, account, where.buckets) : null
   }
 
-  const leave: Entrance['leave'] = (hold) => {
+  const leave: CallAdmission['leave'] = (hold) => {
     const entered = inside.size === 0 ? undefined : inside.get(hold)
     if (entered === undefined) return
     inside.delete(hold)

@@ -10,7 +10,7 @@ import type { Decisions, Settler } from '../settlement/index.ts'
 import { type HealthWorker, makeHealthWorker, type Watched } from './connection-health.ts'
 import type { Credentials } from './connection-types.ts'
 import type { Connections } from './connections.ts'
-import { type CredentialKeeping, makeCredentials } from './credentials/index.ts'
+import { type ComposedCredentials, makeCredentials } from './credentials/index.ts'
 
 interface Deps extends EngineBase {
   readonly registry: Registry
@@ -26,10 +26,10 @@ interface Deps extends EngineBase {
 export function composeCredentials(
   deps: Deps,
   config: Pick<EngineConfig, 'node' | 'sendWithinMs' | 'responseBytesMax' | 'roles'>,
-): { readonly keys: CredentialKeeping; readonly health: HealthWorker } {
+): { readonly credentials: ComposedCredentials; readonly health: HealthWorker } {
   const { definitions, log, ids } = deps
   const { outboundClient, authorizeWith } = deps.connections
-  const keys = makeCredentials(
+  const credentials = makeCredentials(
     {
       ...deps,
       outboundClient,
@@ -38,8 +38,8 @@ export function composeCredentials(
     },
     config,
   )
-  authorizeWith(deps.credentials ?? keys.credentials)
-  const { refused, accepted } = keys.credentials
+  authorizeWith(deps.credentials ?? credentials.credentials)
+  const { refused, accepted } = credentials.credentials
   const warn = (error: unknown) => log.warn('connection.not-probed', { error: messageOf(error) })
   const health = makeHealthWorker(
     {
@@ -58,7 +58,7 @@ export function composeCredentials(
     },
     config,
   )
-  return { keys, health }
+  return { credentials, health }
 }
 
 /** Connections that are tested and not retired: the others are not used, so nothing waits for them. */

@@ -20,7 +20,7 @@ function besideAt(gate: CircuitGate, isTry = false) {
       lookups: { find: () => ({ ok: true, account: { provider: { name: 'shopware' } } }) },
       stateCache: { gate: () => gate, isTry: () => isTry },
       outboundClient: { send: unused },
-      entrance: { leave: unused },
+      callAdmission: { leave: unused },
       credentials: { refused: unused },
       runs: { begin: async () => WRITE },
       judge: unused,

@@ -22,12 +22,12 @@ import {
   type Through,
   traceparentOf,
 } from '../effects/index.ts'
-import type { Entrance } from '../flow-control/index.ts'
+import type { CallAdmission } from '../flow-control/index.ts'
 import { type Decisions, SHORT_WAIT_MS } from '../settlement/index.ts'
 import type { ConnectionStateCache } from './connection-state-cache.ts'
 import type { Credentials, OutboundClient, OutboundRequest, OutboundResponse } from './connection-types.ts'
 import type { Runs } from './integration-runs.ts'
-import { notSent } from './outbound-client.ts'
+import { notSent } from './request-sender.ts'
 
 export interface ConnectionCalls {
   /** Gives a call of a route the client of the connection that its action names, if it names one. */
@@ -72,7 +72,7 @@ export function makeConnectionCalls(
     readonly lookups: Lookups
     readonly stateCache: Pick<ConnectionStateCache, 'gate' | 'isTry'>
     readonly outboundClient: Pick<OutboundClient, 'send'>
-    readonly entrance: Pick<Entrance, 'leave'>
+    readonly callAdmission: Pick<CallAdmission, 'leave'>
     readonly credentials: Pick<Credentials, 'refused'>
     readonly runs: Runs
     readonly judge: Judge
@@ -161,7 +161,7 @@ export function makeConnectionCalls(
         const answer =
           refusal === null ? await outboundClient.send(asked) : notSent('config', refusal, request.method)
         // Its permits are free for others; and if it was the trial of a bucket, another job may be.
-        if (answer.problem !== null) deps.entrance.leave(`${item.work.id} ${item.work.epoch}`)
+        if (answer.problem !== null) deps.callAdmission.leave(`${item.work.id} ${item.work.epoch}`)
         state.answer = answer
         runs.exchanged(item, { startedAt, answer })
         const provider = providerOf(call, connection)
@@ -234,7 +234,7 @@ export function makeConnectionCalls(
         const { verdict } = performed
         const answer = state?.answer ?? null
         // Nothing was sent: its permits are free for others.
-        if (answer === null) deps.entrance.leave(`${item.work.id} ${item.work.epoch}`)
+        if (answer === null) deps.callAdmission.leave(`${item.work.id} ${item.work.epoch}`)
         if (answer?.wait !== undefined && verdict.as === 'failed')
           return {
             ...performed,

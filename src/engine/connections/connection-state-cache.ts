@@ -101,7 +101,7 @@ const PASSING: readonly FailureClass[] = ['transient', 'rate_limited', 'unknown'
 export function makeConnectionStateCache(
   deps: Pick<EngineBase, 'store' | 'log' | 'time' | 'wake'> & {
     readonly registry: Pick<Registry, 'connection' | 'connections'>
-    readonly commits: Pick<Commits, 'stubbornly'>
+    readonly commits: Pick<Commits, 'retryUntilAvailable'>
     /** The events of a step, in the commit that stores it. */
     planNotices(tenant: TenantId, document: ConnectionDocument, step: ConnectionStep): StateNotice
     readonly unitOfWork: Pick<UnitOfWork, 'firmly'>
@@ -165,7 +165,7 @@ export function makeConnectionStateCache(
 
   const reread = async (known: Known) => {
     const { tenant, name } = known
-    take(known, await commits.stubbornly(() => store.forTenant(tenant).record('connection', name)))
+    take(known, await commits.retryUntilAvailable(() => store.forTenant(tenant).record('connection', name)))
   }
 
   /** Returns whether the stored state is as this node says. */

@@ -18,7 +18,7 @@ import type { Judge } from './connection-calls.ts'
 import type { ConnectionStateCache } from './connection-state-cache.ts'
 import type { OutboundClient, OutboundResponse } from './connection-types.ts'
 import { madeAttempt } from './integration-runs.ts'
-import { type Exchange, notSent } from './outbound-client.ts'
+import { notSent, type RequestSender } from './request-sender.ts'
 
 export interface Probed {
   readonly result: ProbeResult
@@ -51,12 +51,13 @@ export function makeTester(
     readonly lookups: Lookups
     readonly stateCache: ConnectionStateCache
     readonly outboundClient: Pick<OutboundClient, 'send'>
-    readonly exchange: Pick<Exchange, 'authorize'>
+    readonly requestSender: Pick<RequestSender, 'authorize'>
     readonly judge: Judge
   },
   config: Pick<EngineConfig, 'responseBytesMax'>,
 ): Tester {
-  const { clock, time, ids, registry, lookups, stateCache, outboundClient, exchange, judge, log, vars } = deps
+  const { clock, time, ids, registry, lookups, stateCache, outboundClient, requestSender, judge, log, vars } =
+    deps
   const pending = new Map<string, Pending>()
   let isStarted = false
 
@@ -72,7 +73,7 @@ export function makeTester(
   }> => {
     const { provider, addresses, connection } = account
     if (provider.probe === null) {
-      const allowed = await exchange.authorize({ tenant, connection: account.name })
+      const allowed = await requestSender.authorize({ tenant, connection: account.name })
       const answer = allowed.ok
         ? { ...notSent('config', '', 'nothing can be called to see whether it works'), problem: null }
         : notSent(allowed.class, `${allowed.code}: ${allowed.error}`, 'nothing was sent')

@@ -7,9 +7,14 @@ import type { EngineBase, UnitOfWork } from '../commit/index.ts'
 import type { EngineConfig } from '../config.ts'
 import { connectionOf, makeLookups, type Registry } from '../definitions/index.ts'
 import type { FunctionConnections } from '../effects/index.ts'
-import { type Entrance, makeBuckets, makeSharedBuckets, type SharedPermits } from '../flow-control/index.ts'
+import {
+  type CallAdmission,
+  makeBuckets,
+  makeSharedBuckets,
+  type SharedPermits,
+} from '../flow-control/index.ts'
 import type { Decisions } from '../settlement/index.ts'
-import { makeEntrance } from './call-admission.ts'
+import { makeCallAdmission } from './call-admission.ts'
 import { type ConnectionCalls, makeConnectionCalls, makeJudge } from './connection-calls.ts'
 import { connectionEvents } from './connection-events.ts'
 import { type ConnectionOperatorApi, makeConnectionOperatorApi } from './connection-operator-api.ts'
@@ -18,12 +23,12 @@ import { makeTester, type Tester } from './connection-tester.ts'
 import type { Credentials, OutboundClient } from './connection-types.ts'
 import { makeFunctionConnections } from './function-calls.ts'
 import { makeRuns, type Runs } from './integration-runs.ts'
-import { makeExchange } from './outbound-client.ts'
 import { makeOperations, type Operations } from './provider-operations.ts'
+import { makeRequestSender } from './request-sender.ts'
 
 export interface Connections {
   readonly outboundClient: OutboundClient
-  readonly entrance: Entrance
+  readonly callAdmission: CallAdmission
   readonly runs: Runs
   readonly calls: ConnectionCalls
   readonly operations: Operations
@@ -75,11 +80,11 @@ export function makeConnections(
     ...deps,
     planNotices: (tenant, document, step) => connectionEvents(deps, tenant, document, step),
   })
-  const entrance = makeEntrance({ time, lookups, stateCache, buckets, credentials })
-  const exchange = makeExchange({ ...deps, lookups, buckets, entrance, credentials }, config)
+  const callAdmission = makeCallAdmission({ time, lookups, stateCache, buckets, credentials })
+  const requestSender = makeRequestSender({ ...deps, lookups, buckets, callAdmission, credentials }, config)
   const outboundClient: OutboundClient = {
-    gate: entrance.gate,
-    send: exchange.send,
+    gate: callAdmission.gate,
+    send: requestSender.send,
     reportResult: (tenant, connection, failureClass, isTry = false) =>
       stateCache.reportResult(tenant, connection, failureClass, isTry),
     mayTry: (tenant, connection) => stateCache.mayTry(tenant, connection, PROBE),
@@ -91,7 +96,10 @@ export function makeConnections(
     isOnConnection: (route) => route !== null && connectionOf(route.document.do) !== null,
   })
   const judge = makeJudge(deps)
-  const tester = makeTester({ ...deps, lookups, stateCache, outboundClient, exchange, judge, vars }, config)
+  const tester = makeTester(
+    { ...deps, lookups, stateCache, outboundClient, requestSender, judge, vars },
+    config,
+  )
 
   const learn = async (tenant: TenantId) => {
     await stateCache.learn(tenant)
@@ -103,22 +111,22 @@ export function makeConnections(
     authorizeWith(given) {
       registered = given
     },
-    entrance: {
-      ...entrance,
+    callAdmission: {
+      ...callAdmission,
       finished(hold) {
-        entrance.finished(hold)
+        callAdmission.finished(hold)
         runs.forget(hold)
       },
     },
     runs,
     tester,
     calls: makeConnectionCalls(
-      { ...deps, lookups, stateCache, outboundClient, entrance, credentials, runs, judge },
+      { ...deps, lookups, stateCache, outboundClient, callAdmission, credentials, runs, judge },
       config,
     ),
     operations: makeOperations({ lookups, vars }, config),
     functions: makeFunctionConnections(
-      { ...deps, lookups, entrance, outboundClient, credentials, runs, judge, vars },
+      { ...deps, lookups, callAdmission, outboundClient, credentials, runs, judge, vars },
       config,
     ),
     operatorApi: makeConnectionOperatorApi({ ...deps, store, lookups, buckets, stateCache, tester }),

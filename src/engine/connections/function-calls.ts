@@ -31,7 +31,7 @@ import {
   type OpenEffect,
   traceparentOf,
 } from '../effects/index.ts'
-import type { Entrance } from '../flow-control/index.ts'
+import type { CallAdmission } from '../flow-control/index.ts'
 import { makeObstacle, SHORT_WAIT_MS, storableError } from '../settlement/index.ts'
 import type { Judge } from './connection-calls.ts'
 import type { Credentials, OutboundClient, OutboundResponse } from './connection-types.ts'
@@ -46,7 +46,7 @@ const LIMITED_MS = 30_000
 export function makeFunctionConnections(
   deps: Pick<EngineBase, 'clock' | 'store' | 'commits' | 'time' | 'vars'> & {
     readonly lookups: Lookups
-    readonly entrance: Entrance
+    readonly callAdmission: CallAdmission
     readonly outboundClient: Pick<OutboundClient, 'send'>
     readonly credentials: Pick<Credentials, 'refused'>
     readonly runs: Runs
@@ -54,8 +54,19 @@ export function makeFunctionConnections(
   },
   config: Pick<EngineConfig, 'responseBytesMax'>,
 ): FunctionConnections {
-  const { clock, store, commits, time, lookups, entrance, outboundClient, credentials, runs, judge, vars } =
-    deps
+  const {
+    clock,
+    store,
+    commits,
+    time,
+    lookups,
+    callAdmission,
+    outboundClient,
+    credentials,
+    runs,
+    judge,
+    vars,
+  } = deps
   const compiled = new WeakMap<OperationDocument, CompiledOperation>()
   const counts = new WeakMap<FunctionRun, Map<string, number>>()
 
@@ -112,7 +123,7 @@ export function makeFunctionConnections(
     const id = runIdOfEffect(work.id, name)
     const left = isFirstRun(item)
       ? null
-      : await commits.stubbornly(() => store.forTenant(work.tenant).run(id))
+      : await commits.retryUntilAvailable(() => store.forTenant(work.tenant).run(id))
     const about = {
       id,
       purpose: 'work' as const,
@@ -153,7 +164,7 @@ export function makeFunctionConnections(
   }
 
   const throwIfRefused = (tenant: TenantId, connection: string) => {
-    const gate = entrance.gate(tenant, connection)
+    const gate = callAdmission.gate(tenant, connection)
     if (gate.is === 'refused') throw terminal(`${gate.code}: ${gate.why}`)
   }
 
@@ -206,12 +217,12 @@ export function makeFunctionConnections(
     held(hold)
     const where = { connection, buckets: operation.document.buckets }
     for (let tries = 1; ; tries += 1) {
-      const preparing = entrance.prepare(tenant, where)
+      const preparing = callAdmission.prepare(tenant, where)
       if (preparing !== null) await preparing
       const row = await beginRun(run, account, name, callName, key)
       // Admission lets in refused calls, so that a route's call ends when it runs. Nothing else would end this one.
       throwIfRefused(tenant, connection)
-      const closed = entrance.enter(tenant, where, hold)
+      const closed = callAdmission.enter(tenant, where, hold)
       if (closed !== null) {
         const delayMs = Math.max(SHORT_WAIT_MS, (closed.untilAt ?? 0) - time.now())
         return holdBack(run, effect, delayMs, closed.why)
@@ -242,13 +253,13 @@ export function makeFunctionConnections(
       })
       if (answer.problem !== null && isTooLate(run, effect)) {
         if (isAct) effect.acts -= 1
-        entrance.finished(hold)
+        callAdmission.finished(hold)
         const error = new Error(`${connection}.${name}: nothing was sent, for the run is stopped`)
         run.holdBack(error)
         throw error
       }
       const { outcome } = answer
-      if (answer.problem !== null) entrance.leave(hold)
+      if (answer.problem !== null) callAdmission.leave(hold)
       const response = outcome.kind === 'response' ? parseResponse(outcome) : null
       const judged = judge(answer, account.provider, operation.policy)
       const verdict = response === null ? judged : operation.refine(response, judged)
@@ -269,9 +280,9 @@ export function makeFunctionConnections(
           : ({ is: 'wait', ...answer.wait } as const)
       // A failure that a rotation handles says nothing about the other side.
       if (next === null || next.is === 'dead')
-        entrance.reportResult(tenant, connection, hold, verdict.as === 'done' ? null : verdict.class)
-      else entrance.used(hold)
-      entrance.finished(hold)
+        callAdmission.reportResult(tenant, connection, hold, verdict.as === 'done' ? null : verdict.class)
+      else callAdmission.used(hold)
+      callAdmission.finished(hold)
       if (verdict.as === 'done') return copyPlain(gives?.value ?? null)
       const why = `${connection}.${name}: ${error}`
       if (next === null) return fail(run, effect, verdict, why)
@@ -340,7 +351,7 @@ export function makeFunctionConnections(
           input ?? null,
           options.key,
           held,
-        ).finally(() => entrance.finished(hold))
+        ).finally(() => callAdmission.finished(hold))
         // The engine knows its result, also if the function does not await it.
         made.catch((error) => run.callFailed(error))
         return made

@@ -12,7 +12,7 @@ export type {
 } from './connection-types.ts'
 export { type Connections, makeConnections } from './connections.ts'
 export {
-  type CredentialKeeping,
+  type ComposedCredentials,
   credentialOf,
   newRotation,
   type Rotations,

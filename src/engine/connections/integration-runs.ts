@@ -87,7 +87,8 @@ export function makeRuns(
     return found
   }
 
-  const readRun = (tenant: TenantId, id: RunId) => commits.stubbornly(() => store.forTenant(tenant).run(id))
+  const readRun = (tenant: TenantId, id: RunId) =>
+    commits.retryUntilAvailable(() => store.forTenant(tenant).run(id))
 
   /** What an earlier lease of the job left. */
   const leftOf = async ({ work }: Held): Promise<NewRun | null> => {
@@ -101,12 +102,14 @@ export function makeRuns(
     return known.isBegun ? known.run : readRun(held.work.tenant, known.run.id)
   }
 
-  const replayedBy: Runs['replayedBy'] = async ({ work, letter }, idOf) => {
-    if (letter == null) return null
+  const replayedBy: Runs['replayedBy'] = async ({ work, deadLetter }, idOf) => {
+    if (deadLetter == null) return null
     // While it is replayed the dead letter names the replay; its failure is identified by the job that died first.
     const first =
-      letter.failureId === null ? letter.workId : (`wrk_${letter.failureId.slice('fail_'.length)}` as WorkId)
-    const dead = letter.workId === work.id ? first : letter.workId
+      deadLetter.failureId === null
+        ? deadLetter.workId
+        : (`wrk_${deadLetter.failureId.slice('fail_'.length)}` as WorkId)
+    const dead = deadLetter.workId === work.id ? first : deadLetter.workId
     const run = dead === work.id ? null : await readRun(work.tenant, idOf(dead))
     return run?.id ?? null
   }

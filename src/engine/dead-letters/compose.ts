@@ -5,12 +5,12 @@ import type { EngineConfig } from '../config.ts'
 import type { Registry } from '../definitions/index.ts'
 import type { Failures, Settler, WorkActions } from '../settlement/index.ts'
 import type { Instances, Steps } from '../workflows/index.ts'
-import { makeReplayer, type Replayer } from './dead-letter-actions.ts'
+import { type InternalDeadLetterActions, makeDeadLetterActions } from './dead-letter-actions.ts'
 import { makeWorkActions } from './job-actions.ts'
 import { type BulkReplayer, type BulkReplayHooks, makeBulkReplays } from './replays/index.ts'
 
 export interface DeadLetters {
-  readonly replayer: Replayer
+  readonly deadLetterActions: InternalDeadLetterActions
   readonly bulk: BulkReplayer
   readonly actions: WorkActions
 }
@@ -26,10 +26,10 @@ export function composeDeadLetters(
     },
   config: Pick<EngineConfig, 'vars' | 'responseBytesMax' | 'resultBytesMax' | 'replayReadyPerMinute'>,
 ): DeadLetters {
-  const replayer = makeReplayer(deps)
+  const deadLetterActions = makeDeadLetterActions(deps)
   return {
-    replayer,
-    bulk: makeBulkReplays({ ...deps, replayer }, config),
+    deadLetterActions,
+    bulk: makeBulkReplays({ ...deps, deadLetterActions }, config),
     actions: makeWorkActions(deps, config),
   }
 }

@@ -73,40 +73,45 @@ export interface PreparedReplay {
   logDecision(decided: Decided): void
 }
 
-export interface Replayer extends DeadLetterActions {
+export interface InternalDeadLetterActions extends DeadLetterActions {
   /** Throws AppError if the dead letter cannot be replayed. */
-  prepare(tenant: TenantId, letter: DeadLetter, options: ReplayOptions): Promise<PreparedReplay>
+  prepare(tenant: TenantId, deadLetter: DeadLetter, options: ReplayOptions): Promise<PreparedReplay>
 }
 
 /** The size limit of an API request. */
 const DATA_LENGTH_MAX = 1_048_576
 
-export function makeReplayer(
+export function makeDeadLetterActions(
   deps: Pick<EngineBase, 'store' | 'log' | 'ids' | 'vars' | 'wake'> & {
     readonly registry: Registry
     readonly failures: Pick<Failures, 'discard'>
     readonly instances: Instances
     readonly unitOfWork: Pick<UnitOfWork, 'once'>
   },
-): Replayer {
+): InternalDeadLetterActions {
   const { store, log, registry, ids, unitOfWork } = deps
 
   const find = async (tenant: TenantId, id: DeadLetterId): Promise<DeadLetter> => {
-    const letter = await store.forTenant(tenant).deadLetter(id)
-    if (letter === null) throw new AppError('not_found', `no dead letter ${id}`)
-    return letter
+    const deadLetter = await store.forTenant(tenant).deadLetter(id)
+    if (deadLetter === null) throw new AppError('not_found', `no dead letter ${id}`)
+    return deadLetter
   }
-  const eventOf = async (letter: DeadLetter): Promise<StoredEvent> => {
-    const event = await store.forTenant(letter.tenant).event(letter.eventId)
-    if (event === null) throw new AppError('not_found', `event ${letter.eventId} is gone`)
+  const eventOf = async (deadLetter: DeadLetter): Promise<StoredEvent> => {
+    const event = await store.forTenant(deadLetter.tenant).event(deadLetter.eventId)
+    if (event === null) throw new AppError('not_found', `event ${deadLetter.eventId} is gone`)
     return event
   }
-  const commit = async (letter: DeadLetter, writes: readonly Write[], plans: readonly Planned[] = []) => {
-    const { ok } = await unitOfWork.once(letter.tenant, { guards: [guardOf(letter)], writes, plans })
+  const commit = async (deadLetter: DeadLetter, writes: readonly Write[], plans: readonly Planned[] = []) => {
+    const { ok } = await unitOfWork.once(deadLetter.tenant, { guards: [guardOf(deadLetter)], writes, plans })
     if (!ok) throw new AppError('conflict', 'the dead letter changed meanwhile')
   }
-  const logAction = (action: string, letter: DeadLetter, event: StoredEvent, decided: Decided) => {
-    const facts = { route: routeOf(letter), work: letter.workId, key: letter.key, class: letter.class }
+  const logAction = (action: string, deadLetter: DeadLetter, event: StoredEvent, decided: Decided) => {
+    const facts = {
+      route: routeOf(deadLetter),
+      work: deadLetter.workId,
+      key: deadLetter.key,
+      class: deadLetter.class,
+    }
     log.control(lineOf('dead-letter', action, event, { ...facts, message: decidedText(decided) }))
   }
   /** One state change of the dead letter alone. */
@@ -117,56 +122,62 @@ export function makeReplayer(
     action: string,
     decided: Decided,
   ) => {
-    const letter = await find(tenant, id)
-    const row = stepped(letter, step)
-    const event = await eventOf(letter)
-    const failed = step.type === 'discard' ? await deps.failures.discard(letter, event) : NO_FAILURE_CHANGE
+    const deadLetter = await find(tenant, id)
+    const row = stepped(deadLetter, step)
+    const event = await eventOf(deadLetter)
+    const failed =
+      step.type === 'discard' ? await deps.failures.discard(deadLetter, event) : NO_FAILURE_CHANGE
     // The job will not run again: its lane goes on.
-    const left: readonly Write[] = step.type === 'discard' ? [{ w: 'lane.leave', work: letter.workId }] : []
-    await commit(letter, [{ w: 'deadLetter.put', row }, ...failed.writes, ...left], failed.plans)
-    logAction(action, letter, event, decided)
+    const left: readonly Write[] =
+      step.type === 'discard' ? [{ w: 'lane.leave', work: deadLetter.workId }] : []
+    await commit(deadLetter, [{ w: 'deadLetter.put', row }, ...failed.writes, ...left], failed.plans)
+    logAction(action, deadLetter, event, decided)
     if (left.length > 0) deps.wake()
   }
 
-  const routeWork = (letter: DeadLetter, event: StoredEvent, died: WorkRow | null): NewWork => {
-    const route: Route | null = registry.route(letter.tenant, letter.consumer)
-    if (route === null) throw new AppError('definition_missing', `${letter.consumer} is not defined any more`)
-    return replayedWork(deps, route, letter, event, died)
+  const routeWork = (deadLetter: DeadLetter, event: StoredEvent, died: WorkRow | null): NewWork => {
+    const route: Route | null = registry.route(deadLetter.tenant, deadLetter.consumer)
+    if (route === null)
+      throw new AppError('definition_missing', `${deadLetter.consumer} is not defined any more`)
+    return replayedWork(deps, route, deadLetter, event, died)
   }
 
   /** It goes to the deployed subscription's endpoint. */
-  const deliveryWork = (letter: DeadLetter, event: StoredEvent, again: boolean): NewWork => {
-    const route = registry.route(letter.tenant, letter.consumer)
-    if (route === null) throw new AppError('definition_missing', `${letter.consumer} is not there any more`)
-    return newDelivery(deps, route, event, { replayOf: letter.id, isAgain: again })
+  const deliveryWork = (deadLetter: DeadLetter, event: StoredEvent, again: boolean): NewWork => {
+    const route = registry.route(deadLetter.tenant, deadLetter.consumer)
+    if (route === null)
+      throw new AppError('definition_missing', `${deadLetter.consumer} is not there any more`)
+    return newDelivery(deps, route, event, { replayOf: deadLetter.id, isAgain: again })
   }
 
   /** Resumes the rotation, if no other is in progress and the prior version is still in use. */
-  const rotationWork = (letter: DeadLetter, event: StoredEvent, died: WorkRow | null): NewWork => {
-    const name = credentialOf(letter.consumer) ?? ''
-    const work = newRotation(ids.work(), { name, hash: died?.definition ?? '' }, event.id, letter.id)
+  const rotationWork = (deadLetter: DeadLetter, event: StoredEvent, died: WorkRow | null): NewWork => {
+    const name = credentialOf(deadLetter.consumer) ?? ''
+    const work = newRotation(ids.work(), { name, hash: died?.definition ?? '' }, event.id, deadLetter.id)
     return died?.step == null ? work : { ...work, step: died.step }
   }
 
   const workOf = async (
-    letter: DeadLetter,
+    deadLetter: DeadLetter,
     event: StoredEvent,
     died: WorkRow | null,
     again: boolean,
   ): Promise<ReplayedItem> => {
     const alone = (work: NewWork): ReplayedItem => ({ work, guard: null })
-    if (isIntake(letter)) return alone(intakeOf(letter, event, died))
-    if (isOfDelivery(letter)) return alone(deliveryWork(letter, event, again))
-    if (isOfCredential(letter)) return alone(rotationWork(letter, event, died))
-    return isOfRoute(letter) ? alone(routeWork(letter, event, died)) : replayedItem(deps, letter, event, died)
+    if (isIntake(deadLetter)) return alone(intakeOf(deadLetter, event, died))
+    if (isOfDelivery(deadLetter)) return alone(deliveryWork(deadLetter, event, again))
+    if (isOfCredential(deadLetter)) return alone(rotationWork(deadLetter, event, died))
+    return isOfRoute(deadLetter)
+      ? alone(routeWork(deadLetter, event, died))
+      : replayedItem(deps, deadLetter, event, died)
   }
 
   /** A step sees the data of its instance, and the event that started it: an edit can change neither. */
-  const refuseStep = async (letter: DeadLetter): Promise<void> => {
-    if (isOfRoute(letter) || isOfDelivery(letter)) return
-    if (isOfCredential(letter))
+  const refuseStep = async (deadLetter: DeadLetter): Promise<void> => {
+    if (isOfRoute(deadLetter) || isOfDelivery(deadLetter)) return
+    if (isOfCredential(deadLetter))
       throw new AppError('conflict', 'a rotation has nothing to edit: mend what it failed on, and replay it')
-    const died = await store.forTenant(letter.tenant).work(letter.workId)
+    const died = await store.forTenant(deadLetter.tenant).work(deadLetter.workId)
     if (died?.kind === 'trigger') return
     const why =
       'edit the data of its instance instead, and replay the letter: the step sees what is there then'
@@ -174,14 +185,14 @@ export function makeReplayer(
   }
 
   /** If the source was removed, its definition is that of the dead job. */
-  const intakeOf = (letter: DeadLetter, event: StoredEvent, died: WorkRow | null): NewWork => {
-    const source = registry.source(letter.tenant, event.source)
-    return newIntake(ids, event, source?.hash ?? died?.definition ?? '', letter.id)
+  const intakeOf = (deadLetter: DeadLetter, event: StoredEvent, died: WorkRow | null): NewWork => {
+    const source = registry.source(deadLetter.tenant, event.source)
+    return newIntake(ids, event, source?.hash ?? died?.definition ?? '', deadLetter.id)
   }
 
   /** An edited event is matched under its own id: what was done for the original, or is about to be, would be done again. */
-  const refuseMatched = async (letter: DeadLetter): Promise<void> => {
-    const work = await store.forTenant(letter.tenant).workOfEvent(letter.eventId)
+  const refuseMatched = async (deadLetter: DeadLetter): Promise<void> => {
+    const work = await store.forTenant(deadLetter.tenant).workOfEvent(deadLetter.eventId)
     if (work.every(({ kind, state }) => kind === 'intake' && (state === 'dead' || state === 'cancelled')))
       return
     const why =
@@ -190,8 +201,9 @@ export function makeReplayer(
   }
 
   /** Repeats the effect of its key. Only an effect that is known to exist can be repeated. */
-  const repetitionOf = async (letter: DeadLetter): Promise<Repetition> => {
-    const entry = letter.key === null ? null : await store.forTenant(letter.tenant).ledger(letter.key)
+  const repetitionOf = async (deadLetter: DeadLetter): Promise<Repetition> => {
+    const entry =
+      deadLetter.key === null ? null : await store.forTenant(deadLetter.tenant).ledger(deadLetter.key)
     if (entry === null || entry.state === 'released') return NO_REPETITION
     if (entry.state !== 'done') {
       const why = `the outcome of ${entry.key} is ${entry.state}; say what became of it before you repeat it`
@@ -200,22 +212,26 @@ export function makeReplayer(
     return { generation: entry.generation + 1, guards: [ledgerGuard(entry)] }
   }
 
-  const prepare: Replayer['prepare'] = async (tenant, letter, { force, again = false }) => {
+  const prepare: InternalDeadLetterActions['prepare'] = async (
+    tenant,
+    deadLetter,
+    { force, again = false },
+  ) => {
     const [event, died, { generation, guards }] = await Promise.all([
-      eventOf(letter),
-      store.forTenant(tenant).work(letter.workId),
-      again ? repetitionOf(letter) : NO_REPETITION,
+      eventOf(deadLetter),
+      store.forTenant(tenant).work(deadLetter.workId),
+      again ? repetitionOf(deadLetter) : NO_REPETITION,
     ])
-    const made = await workOf(letter, event, died, again)
+    const made = await workOf(deadLetter, event, died, again)
     const work = generation === null ? made.work : { ...made.work, generation }
-    const own = [guardOf(letter), ...guards]
-    const row = stepped(letter, { type: 'replay', work: work.id, force })
+    const own = [guardOf(deadLetter), ...guards]
+    const row = stepped(deadLetter, { type: 'replay', work: work.id, force })
     // Copied now, so that the event need not stay in memory until it is logged.
     const facts = {
-      route: routeOf(letter),
+      route: routeOf(deadLetter),
       work: work.id,
       definition: work.definition,
-      key: letter.key,
+      key: deadLetter.key,
       attempt: row.replays,
     }
     const line = lineOf('replay', generation === null ? 'REPLAYED' : 'REPEATED', event, facts)
@@ -233,34 +249,37 @@ export function makeReplayer(
     discard: (tenant, id, decided) => decide(tenant, id, { type: 'discard' }, 'DISCARDED', decided),
 
     async edit(tenant, id, { data, ...decided }) {
-      const letter = await find(tenant, id)
-      const original = await eventOf(letter)
-      if (isIntake(letter)) await refuseMatched(letter)
-      else await refuseStep(letter)
+      const deadLetter = await find(tenant, id)
+      const original = await eventOf(deadLetter)
+      if (isIntake(deadLetter)) await refuseMatched(deadLetter)
+      else await refuseStep(deadLetter)
       const text = stringifyJson(data)
       if (text.length > DATA_LENGTH_MAX)
         throw new AppError('body_too_large', `the limit is ${DATA_LENGTH_MAX} characters`)
-      const copy = copyOf(original, letter, ids.event(), text)
-      const row = stepped(letter, { type: 'edit', eventId: copy.id, payloadHash: copy.payloadHash })
-      await commit(letter, [
+      const copy = copyOf(original, deadLetter, ids.event(), text)
+      const row = stepped(deadLetter, { type: 'edit', eventId: copy.id, payloadHash: copy.payloadHash })
+      await commit(deadLetter, [
         // Its dedup key is unique, and no sender can repeat it: no window is needed.
         { w: 'event.append', event: copy, dedupForMs: 0 },
         { w: 'deadLetter.put', row },
         ...(await editWrites(store.forTenant(tenant), original, copy, decided)),
       ])
-      const change = `${letter.payloadHash} became ${copy.payloadHash}, of ${copy.id}`
-      logAction('EDITED', letter, original, { ...decided, reason: `${decided.reason} (payload ${change})` })
+      const change = `${deadLetter.payloadHash} became ${copy.payloadHash}, of ${copy.id}`
+      logAction('EDITED', deadLetter, original, {
+        ...decided,
+        reason: `${decided.reason} (payload ${change})`,
+      })
       return { eventId: copy.id }
     },
 
     replay(tenant, id, { force, again = false, ...decided }) {
-      let letter: DeadLetter | null = null
+      let deadLetter: DeadLetter | null = null
       const replayOnce = async (
         retry: () => Promise<{ readonly workId: WorkId }>,
       ): Promise<{ readonly workId: WorkId }> => {
         mustSayWhy(again, decided)
-        letter ??= await find(tenant, id)
-        const prepared = await prepare(tenant, letter, { force, again })
+        deadLetter ??= await find(tenant, id)
+        const prepared = await prepare(tenant, deadLetter, { force, again })
         const { guards, writes } = prepared
         const result = await unitOfWork.once(tenant, { guards, writes, plans: [] })
         if (result.ok) {
@@ -308,30 +327,30 @@ function isOfDelivery({ consumer }: DeadLetter): boolean {
   return subscriptionOf(consumer) !== null
 }
 
-function routeOf(letter: DeadLetter): string | null {
-  return isIntake(letter) ? null : letter.consumer.slice(letter.consumer.indexOf(':') + 1)
+function routeOf(deadLetter: DeadLetter): string | null {
+  return isIntake(deadLetter) ? null : deadLetter.consumer.slice(deadLetter.consumer.indexOf(':') + 1)
 }
 
-function guardOf(letter: DeadLetter): Guard {
-  return { g: 'version', of: 'deadLetter', key: letter.id, version: letter.version }
+function guardOf(deadLetter: DeadLetter): Guard {
+  return { g: 'version', of: 'deadLetter', key: deadLetter.id, version: deadLetter.version }
 }
 
-function stepped(letter: DeadLetter, event: DeadLetterEvent): NewDeadLetter {
-  const { tenant: _tenant, createdAt: _createdAt, updatedAt: _updatedAt, ...row } = letter
+function stepped(deadLetter: DeadLetter, event: DeadLetterEvent): NewDeadLetter {
+  const { tenant: _tenant, createdAt: _createdAt, updatedAt: _updatedAt, ...row } = deadLetter
   const step = stepDeadLetter(row, event)
   if (step.ok) return step.row
   if (step.refusal === 'replays_exhausted') throw new AppError('replays_exhausted')
-  throw new AppError('conflict', `the dead letter is ${letter.state}`)
+  throw new AppError('conflict', `the dead letter is ${deadLetter.state}`)
 }
 
 /** Source and headers stay: conditions and templates of the route read them, and must have the same result as before. */
-function copyOf(original: StoredEvent, letter: DeadLetter, id: EventId, data: string): NewEvent {
+function copyOf(original: StoredEvent, deadLetter: DeadLetter, id: EventId, data: string): NewEvent {
   const { receivedAt: _at, duplicates: _duplicates, lastDuplicateAt: _last, ...event } = original
   return {
     ...event,
     id,
     causationId: original.id,
-    dedupKey: editKey(letter),
+    dedupKey: editKey(deadLetter),
     payloadHash: hashText(data),
     data,
     // The received bytes belong to the original; this is what the operator wrote.

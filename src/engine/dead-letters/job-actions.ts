@@ -82,9 +82,10 @@ export function makeWorkActions(
 
   const entryOf = async ({ work, event, route }: Found): Promise<LedgerEntry | null> => {
     const reads = store.forTenant(work.tenant)
-    const letterId = deadLetterOf(work)
-    const letter = letterId === null ? null : await reads.deadLetter(letterId)
-    const key = work.key ?? letter?.key ?? (route === null ? null : keyOf(route, work, event, config.vars))
+    const deadLetterId = deadLetterOf(work)
+    const deadLetter = deadLetterId === null ? null : await reads.deadLetter(deadLetterId)
+    const key =
+      work.key ?? deadLetter?.key ?? (route === null ? null : keyOf(route, work, event, config.vars))
     return key === null ? null : reads.ledger(key)
   }
 

@@ -102,7 +102,7 @@ export function makeDefinitions(
     /** The limits of a tenant; omitted: the defaults. */
     readonly limits?: TenantLimits
     /** This node changed what is deployed, and it is durable: for other nodes. */
-    enacted?(tenant: TenantId): void
+    deployed?(tenant: TenantId): void
     /** Jobs of consumers may be due that were not claimed before. */
     wake(): void
   },
@@ -123,7 +123,7 @@ export function makeDefinitions(
   let pending: Promise<unknown> = Promise.resolve()
 
   /** One after the other: a read of the store must not undo a concurrent change. */
-  const inTurn = <Value>(work: () => Promise<Value>): Promise<Value> => {
+  const serialize = <Value>(work: () => Promise<Value>): Promise<Value> => {
     const mine = pending.then(work)
     pending = mine.catch(() => {})
     return mine
@@ -249,7 +249,7 @@ export function makeDefinitions(
     const hasKeyAgain = known?.lacksKey === true && (await registry.hmacKeys.load(tenant)) !== null
     if (known !== undefined && known.changeCounter === changeCounter && !hasKeyAgain) return known
     if (known === undefined && changeCounter === 0) return EMPTY
-    return inTurn(() => loadTenant(tenant))
+    return serialize(() => loadTenant(tenant))
   }
 
   const guardsOf = ({ changeCounter, version }: StoredDefinitions): readonly Guard[] => [
@@ -258,7 +258,7 @@ export function makeDefinitions(
   ]
 
   /** Stores the entries as the next version and deploys them. */
-  const enact = async (
+  const deployVersion = async (
     tenant: TenantId,
     latest: StoredDefinitions,
     { entries, changes, folder, rolledBack, warnings }: Next,
@@ -300,7 +300,7 @@ export function makeDefinitions(
       ],
     })
     if (!result.ok) throw overtaken()
-    deps.enacted?.(tenant)
+    deps.deployed?.(tenant)
     await deploy(tenant, { changeCounter: latest.changeCounter + 1, version, bundle, controls }, known)
     log.info('definitions.applied', {
       tenant,
@@ -315,7 +315,7 @@ export function makeDefinitions(
   }
 
   /** Stores what the folder has now, if nothing else changes: no version of its own, but every node must know. */
-  const enactFolder = async (
+  const deployFolder = async (
     tenant: TenantId,
     latest: StoredDefinitions,
     folder: readonly string[],
@@ -333,7 +333,7 @@ export function makeDefinitions(
       writes: [putChangeCounter(next.changeCounter), putCurrent(next.version, next.bundle)],
     })
     if (!result.ok) throw overtaken()
-    deps.enacted?.(tenant)
+    deps.deployed?.(tenant)
     await deploy(tenant, next, known)
   }
 
@@ -454,9 +454,9 @@ export function makeDefinitions(
     const isSame = changes.every(({ change }) => change === 'unchanged') && latest.version > 0
     const rolledBack = request.managedBy === 'folder' ? [] : latest.bundle.rolledBack
     if (!isSame)
-      return enact(tenant, latest, { entries, changes, folder, rolledBack, warnings }, given, request)
+      return deployVersion(tenant, latest, { entries, changes, folder, rolledBack, warnings }, given, request)
     if (isHealed || folder.join('\n') !== latest.bundle.folder.join('\n')) {
-      await enactFolder(tenant, latest, folder, given)
+      await deployFolder(tenant, latest, folder, given)
     } else if (deployedBundles.get(tenant)?.changeCounter !== latest.changeCounter) {
       await deploy(tenant, latest, await documentsOf(reads, tenant, latest.bundle.documents, given))
     }
@@ -527,7 +527,7 @@ export function makeDefinitions(
         writes: [putChangeCounter(changeCounter), write],
       })
       if (!result.ok) return null
-      deps.enacted?.(tenant)
+      deps.deployed?.(tenant)
       await deploy(tenant, { ...latest, changeCounter, controls }, documents)
       log.info('definitions.controlled', { tenant, definition: id, status: step.status, ...said })
     } else if (deployedBundles.get(tenant)?.changeCounter !== latest.changeCounter) {
@@ -550,7 +550,7 @@ export function makeDefinitions(
   }
 
   return {
-    apply: (tenant, request) => inTurn(() => apply(tenant, request)),
+    apply: (tenant, request) => serialize(() => apply(tenant, request)),
     async plan(tenant, request) {
       const reads = store.forTenant(tenant)
       const latest = await readStoredDefinitions(reads)
@@ -573,7 +573,7 @@ export function makeDefinitions(
       return { base: latest.version, changes: planned, warnings }
     },
     rollback: (tenant, { to, ...said }) =>
-      inTurn(async () => {
+      serialize(async () => {
         const reads = store.forTenant(tenant)
         const latest = await readStoredDefinitions(reads)
         const target = await readVersion(reads, to)
@@ -612,7 +612,7 @@ export function makeDefinitions(
         const overridden = idsChanged(changes).filter((id) => inFolder.has(id))
         const rolledBack = [...new Set([...latest.bundle.rolledBack, ...overridden])]
         const next = { entries: target.documents, changes, folder, rolledBack, warnings }
-        const applied = await enact(tenant, latest, next, new Map(), said)
+        const applied = await deployVersion(tenant, latest, next, new Map(), said)
         const before = new Map(latest.bundle.documents.map((entry) => [definitionId(entry), entry.hash]))
         const paths = await readMany(overridden, async (id) => {
           const hash = before.get(id)
@@ -657,7 +657,7 @@ export function makeDefinitions(
       retrying(
         RACES_MAX,
         async (retry) => {
-          const item = await inTurn(() => controlOnce(tenant, definitionId({ kind, name }), verb, said))
+          const item = await serialize(() => controlOnce(tenant, definitionId({ kind, name }), verb, said))
           return item ?? retry()
         },
         orConflict('the definitions keep changing'),
@@ -669,7 +669,8 @@ export function makeDefinitions(
       )
     },
     async load() {
-      for (const tenant of await store.system('definitions').tenants()) await inTurn(() => loadTenant(tenant))
+      for (const tenant of await store.system('definitions').tenants())
+        await serialize(() => loadTenant(tenant))
     },
     async refresh(tenant) {
       await refresh(tenant)

@@ -44,7 +44,9 @@ export async function judgeVersions(
     warnings.push(...left.map((one) => leftBehind(document, one)), ...deprecated(document, live))
   }
   if (refused.length > 0 && options.refuses) {
-    const told = refused.map(({ workflow, versions }) => `${workflow}: ${versions.map(tellLive).join(', ')}`)
+    const told = refused.map(
+      ({ workflow, versions }) => `${workflow}: ${versions.map(describeLive).join(', ')}`,
+    )
     throw new AppError('versions_unsupported', told.join('; '), { details: { workflows: refused } })
   }
   return warnings
@@ -68,7 +70,7 @@ function reaches(document: WorkflowDocument, version: string): boolean {
 }
 
 function leftBehind({ name, version }: WorkflowDocument, live: LiveVersion): VersionWarning {
-  const message = `${name}: ${tellLive(live)}, which ${version} neither supports nor migrates; they go on as they are`
+  const message = `${name}: ${describeLive(live)}, which ${version} neither supports nor migrates; they go on as they are`
   return { rule: 'MG2', workflow: name, message }
 }
 
@@ -80,16 +82,16 @@ function deprecated(document: WorkflowDocument, live: readonly LiveVersion[]): r
     const way = isMigrated(document, one.version)
       ? `bring them to ${version} with \`millrace workflows migrate ${name}\``
       : 'it is supported, but no longer the one in force'
-    return { rule: 'MG4', workflow: name, message: `${name}: ${tellLive(one)}; ${way}` }
+    return { rule: 'MG4', workflow: name, message: `${name}: ${describeLive(one)}; ${way}` }
   })
 }
 
 function removed(workflow: string, live: readonly LiveVersion[]): VersionWarning {
-  const told = live.map(tellLive).join(', ')
+  const told = live.map(describeLive).join(', ')
   return { rule: 'MG8', workflow, message: `${workflow} goes, and ${told}; no event finds them any more` }
 }
 
-function tellLive({ version, count }: LiveVersion): string {
+function describeLive({ version, count }: LiveVersion): string {
   const many = count >= OVERVIEW_COUNT_MAX ? `at least ${OVERVIEW_COUNT_MAX}` : String(count)
   return `${many} ${count === 1 ? 'instance lives' : 'instances live'} on version ${version}`
 }

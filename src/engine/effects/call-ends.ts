@@ -8,10 +8,10 @@ import { lineOf } from '../observe/index.ts'
 import {
   again,
   type Decision,
+  type DecisionInput,
   dead,
   done,
   parked,
-  type Saying,
   type Settlement,
   type Settler,
   skipped,
@@ -27,7 +27,7 @@ import {
   withoutWords,
 } from './call-outcome.ts'
 
-export interface Ends {
+export interface CallEnds {
   finish(call: Call, action: string, decision: Decision): Promise<Settlement>
   /** The same: goes on with `then` at once. */
   finish<Value>(
@@ -36,7 +36,7 @@ export interface Ends {
     decision: Decision,
     then: (settlement: Settlement) => Value | Promise<Value>,
   ): Promise<Value>
-  carryOut(call: Call, step: FailureStep, decision: Saying): Promise<Settlement>
+  carryOut(call: Call, step: FailureStep, decision: DecisionInput): Promise<Settlement>
   /** The effect exists: by this job (done) or by an earlier one (skipped, with a pointer). */
   finishKnown(call: Call, entry: LedgerEntry, own: boolean): Promise<Round>
   /** An unknown outcome is settled: the effect exists. */
@@ -74,14 +74,14 @@ export function roundAfter(settlement: Settlement): Round {
   return { entry: settlement.found?.f === 'ledger' ? settlement.found.entry : null }
 }
 
-export function makeEnds(
+export function makeCallEnds(
   deps: Pick<EngineBase, 'time' | 'log'> & {
     readonly settler: Settler
   },
-): Ends {
+): CallEnds {
   const { settler, time, log } = deps
 
-  const finish: Ends['finish'] = <Value>(
+  const finish: CallEnds['finish'] = <Value>(
     call: Call,
     action: string,
     decision: Decision,
@@ -111,7 +111,7 @@ export function makeEnds(
     )
   }
 
-  const carryOut: Ends['carryOut'] = async (call, step, decision) => {
+  const carryOut: CallEnds['carryOut'] = async (call, step, decision) => {
     const failureClass = decision.note.class ?? 'unknown'
     switch (step.step) {
       case 'again': {
@@ -140,7 +140,7 @@ export function makeEnds(
     return roundAfter(settlement)
   }
 
-  const stepAside: Ends['stepAside'] = async (call, delayMs, why) => {
+  const stepAside: CallEnds['stepAside'] = async (call, delayMs, why) => {
     const { item } = call
     await finish(
       call,
@@ -152,7 +152,7 @@ export function makeEnds(
     )
   }
 
-  const exhausted: Ends['exhausted'] = async (call, entry, reason) => {
+  const exhausted: CallEnds['exhausted'] = async (call, entry, reason) => {
     const { item, action } = call
     const own = entry !== null && entry.work === item.work.id
     const outcomeUnknown =

@@ -3,7 +3,7 @@
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { EngineBase } from '../commit/index.ts'
 import type { EngineConfig } from '../config.ts'
-import type { Lease, Pool } from '../leases/index.ts'
+import type { JobSlots, Lease } from '../leases/index.ts'
 import type { Feed } from '../observe/index.ts'
 import type { Decisions, Settler } from '../settlement/index.ts'
 import { type AgentProgress, type Agents, makeAgents } from './agents/index.ts'
@@ -38,7 +38,7 @@ interface Deps extends EngineBase, Pick<JobFailures, 'fail' | 'hold'> {
   readonly settler: Settler
   readonly decisions: Decisions
   readonly lease: Lease
-  readonly pool: Pool
+  readonly jobSlots: JobSlots
   readonly flowControl: FlowControl
   /** For functions that call connections. */
   readonly connections: FunctionConnections
@@ -52,12 +52,12 @@ export function composeEffects(
   deps: Deps,
   config: Pick<EngineConfig, 'vars' | 'sendWithinMs' | 'responseBytesMax' | 'resultBytesMax'>,
 ): EffectParts {
-  const { pool, lease } = deps
+  const { jobSlots, lease } = deps
   const lateAcks = makeLateAcks(deps)
   const effects = makeEffects({ ...deps, lateAcks }, config)
   const frozen = new Map()
   const freeze = makeFreeze({ ...deps, frozen, owner: lease.owner }, config)
-  const gathering = makeGathering({ ...deps, freeze, stepAside: pool.lend })
+  const gathering = makeGathering({ ...deps, freeze, stepAside: jobSlots.lend })
   const functionEffects = makeFunctionEffects({ ...deps, lateAcks }, config)
   const ends = makeFunctionEnds(deps)
   return {

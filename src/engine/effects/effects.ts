@@ -11,7 +11,7 @@ import type { Lease } from '../leases/index.ts'
 import { encryptResult, scrubOrNull } from '../secrets/index.ts'
 import { type Decisions, type Settler, SHORT_WAIT_MS } from '../settlement/index.ts'
 import type { Call, KnownOutcome, Round } from './call.ts'
-import { makeEnds, roundAfter } from './call-ends.ts'
+import { makeCallEnds, roundAfter } from './call-ends.ts'
 import {
   countersOf,
   isFresh,
@@ -26,7 +26,7 @@ import { makeKnown } from './known-effects.ts'
 import type { LateAcks } from './late-acks.ts'
 import { askProbe } from './probe.ts'
 import { openSecrets } from './request-secrets.ts'
-import { makeSend } from './reserve-and-send.ts'
+import { makeReserveAndSend } from './reserve-and-send.ts'
 import { sendFor } from './send-request.ts'
 
 export interface Effects {
@@ -52,8 +52,8 @@ export function makeEffects(
   config: Pick<EngineConfig, 'sendWithinMs' | 'responseBytesMax' | 'resultBytesMax'>,
 ): Effects {
   const { store, http, commits, time, decisions } = deps
-  const ends = makeEnds(deps)
-  const reserveAndSend = makeSend({ ...deps, ends }, config)
+  const callEnds = makeCallEnds(deps)
+  const reserveAndSend = makeReserveAndSend({ ...deps, callEnds }, config)
   const known = makeKnown()
 
   /** Runs until the job has left this node: a leased job that does not run would be lost for as long as the node lives. */
@@ -68,7 +68,7 @@ export function makeEffects(
       if (next === 'finished') return
       entry = next.entry
     }
-    await ends.stepAside(call, SHORT_WAIT_MS, 'the ledger entry keeps changing')
+    await callEnds.stepAside(call, SHORT_WAIT_MS, 'the ledger entry keeps changing')
   }
 
   const stepOnce = (call: Call, entry: LedgerEntry | null): Promise<Round> =>
@@ -91,19 +91,19 @@ export function makeEffects(
         return reserveAndSend(call, entry)
       case 'hit':
         known.note(entry)
-        return ends.finishKnown(call, entry, step.own)
+        return callEnds.finishKnown(call, entry, step.own)
       case 'believe':
-        return ends.finishProved(call, entry, 'acknowledged', acknowledgedRef(entry), null)
+        return callEnds.finishProved(call, entry, 'acknowledged', acknowledgedRef(entry), null)
       case 'doubt':
         return declareUnknown(call, entry)
       case 'probe':
         return probe(call, entry)
       case 'wait': {
         const why = step.for === 'other' ? 'another item holds the key' : 'not yet time to ask'
-        return ends.waitAgain(call, entry, step.delayMs, why)
+        return callEnds.waitAgain(call, entry, step.delayMs, why)
       }
       case 'park':
-        return ends.park(call, entry, CANNOT_ASK)
+        return callEnds.park(call, entry, CANNOT_ASK)
     }
   }
 
@@ -111,7 +111,7 @@ export function makeEffects(
   const declareUnknown = async (call: Call, entry: LedgerEntry): Promise<Round> => {
     const counters = { ...countersOf(call.item), attempts: call.item.work.attempts + 1 }
     const error = 'the node stopped between reserve and answer; the call may have been made'
-    const settlement = await ends.finish(call, 'UNKNOWN', {
+    const settlement = await callEnds.finish(call, 'UNKNOWN', {
       to: 'again',
       delayMs: 0,
       counters,
@@ -145,12 +145,12 @@ export function makeEffects(
   const probe = async (call: Call, entry: LedgerEntry): Promise<Round> => {
     const { item, key } = call
     const answer = await ask(call, entry)
-    if (answer === null || answer.effect === 'unclear') return ends.park(call, entry, CANNOT_ASK)
+    if (answer === null || answer.effect === 'unclear') return callEnds.park(call, entry, CANNOT_ASK)
     if (answer.effect === 'repeat') return reserveAndSend(call, entry)
     if (answer.effect === 'found') {
       const text = answer.said === undefined ? null : resultText(answer.said, config.resultBytesMax)
       const result = encryptResult(deps.encryption, item, key, text)
-      return ends.finishProved(call, entry, 'probe', scrubOrNull(item.event, answer.effectRef), result)
+      return callEnds.finishProved(call, entry, 'probe', scrubOrNull(item.event, answer.effectRef), result)
     }
     if (answer.effect === 'absent') {
       const result = await commits.firmly(
@@ -162,7 +162,7 @@ export function makeEffects(
       if (result.guard === 0) return 'finished'
       return { entry: result.found?.f === 'ledger' ? result.found.entry : null }
     }
-    return ends.waitAgain(call, entry, SHORT_WAIT_MS * 2 ** Math.min(item.work.waits, 8), answer.error)
+    return callEnds.waitAgain(call, entry, SHORT_WAIT_MS * 2 ** Math.min(item.work.waits, 8), answer.error)
   }
 
   return {
@@ -173,7 +173,7 @@ export function makeEffects(
       const step = (found: LedgerEntry | null) =>
         // A known effect is recorded, however late.
         time.now() >= item.work.expiresAt && !isProved(found, item.work.generation)
-          ? ends.exhausted(call, found, 'expired')
+          ? callEnds.exhausted(call, found, 'expired')
           : stepOnce(call, found)
       if (isFresh(item)) return inRounds(call, known.find(tenant, key), step)
       return store
@@ -185,7 +185,9 @@ export function makeEffects(
       const { work } = call.item
       const entry = await store.forTenant(work.tenant).ledger(call.key)
       await inRounds(call, entry, (found) =>
-        isProved(found, work.generation) ? stepOnce(call, found) : ends.exhausted(call, found, 'crash_loop'),
+        isProved(found, work.generation)
+          ? stepOnce(call, found)
+          : callEnds.exhausted(call, found, 'crash_loop'),
       )
     },
   }

@@ -40,11 +40,11 @@ export function makeLateAcks(
       await commits.firmly(tenant, [{ g: 'ledger', key, state: 'unknown', work: id, epoch }], [acknowledged])
       // The job may have been parked before the evidence arrived; the ledger is done now, so no node parks it again.
       const reads = store.forTenant(tenant)
-      const work = await commits.stubbornly(() => reads.work(id))
-      const entry = await commits.stubbornly(() => reads.ledger(key))
+      const work = await commits.retryUntilAvailable(() => reads.work(id))
+      const entry = await commits.retryUntilAvailable(() => reads.ledger(key))
       if (work === null || work.key !== key || entry?.state !== 'done') return
       if (work.state === 'cancelled') {
-        const [next] = await commits.stubbornly(() => otherUnknownOutcomes(reads, work, key))
+        const [next] = await commits.retryUntilAvailable(() => otherUnknownOutcomes(reads, work, key))
         const naming = nameNext(work, next)
         if (next !== undefined) await commits.firmly(tenant, naming.guards, naming.writes)
       }

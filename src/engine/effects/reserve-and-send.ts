@@ -21,7 +21,7 @@ import {
   SHORT_WAIT_MS,
 } from '../settlement/index.ts'
 import type { Call, Performed, Round } from './call.ts'
-import type { Ends } from './call-ends.ts'
+import type { CallEnds } from './call-ends.ts'
 import {
   attemptOf,
   countersOf,
@@ -46,22 +46,22 @@ import { sendFor, verdictOf } from './send-request.ts'
 
 export type Send = (call: Call, over: LedgerEntry | null) => Promise<Round>
 
-export function makeSend(
+export function makeReserveAndSend(
   deps: Pick<EngineBase, 'clock' | 'random' | 'http' | 'encryption' | 'commits' | 'time'> & {
     readonly lease: Lease
     readonly decisions: Decisions
     readonly lateAcks: LateAcks
-    readonly ends: Ends
+    readonly callEnds: CallEnds
     readonly flowControl: FlowControl
   },
   config: Pick<EngineConfig, 'sendWithinMs' | 'responseBytesMax' | 'resultBytesMax'>,
 ): Send {
-  const { clock, http, commits, lease, time, decisions, ends, flowControl } = deps
+  const { clock, http, commits, lease, time, decisions, callEnds, flowControl } = deps
 
   const reserveAndSend: Send = async (call, over) => {
     const { item, action, route } = call
     if (item.work.attempts >= route.document.retry.attempts) {
-      return ends.exhausted(call, over, 'cap_reached')
+      return callEnds.exhausted(call, over, 'cap_reached')
     }
     const host = hostOf(call.request.url)
     if (call.instead !== undefined) {
@@ -69,14 +69,14 @@ export function makeSend(
       const joined = await call.instead(over)
       return joined === 'finished' || 'entry' in joined
         ? joined
-        : ends.waitAgain(call, over, joined.delayMs, joined.why)
+        : callEnds.waitAgain(call, over, joined.delayMs, joined.why)
     }
     const preparing = flowControl.prepare(item, route)
     if (preparing !== null) await preparing
     // Read secrets before the last check of the lease: between that and the call nothing waits for a vault.
     const perform = call.prepare === undefined ? call.perform : await call.prepare()
     const closed = flowControl.mayCall(item, route, host)
-    if (closed !== null) return ends.waitAgain(call, over, closed.delayMs, closed.why)
+    if (closed !== null) return callEnds.waitAgain(call, over, closed.delayMs, closed.why)
     let isMade = false
     try {
       // Reserve last: everything that could still stop the call has been checked by now.
@@ -103,11 +103,11 @@ export function makeSend(
     const neededMs = config.sendWithinMs + action.abilities.timeoutMs + SETTLE_MARGIN_MS
     const covers = lease.covers(item.owner, neededMs)
     if (!(covers instanceof Promise ? await covers : covers)) {
-      await ends.stepAside(call, SHORT_WAIT_MS, 'the lease could not be made long enough for the call')
+      await callEnds.stepAside(call, SHORT_WAIT_MS, 'the lease could not be made long enough for the call')
       return 'finished'
     }
     const beside = call.beside === undefined ? null : await call.beside()
-    if (beside?.ok === false) return ends.waitAgain(call, over, beside.delayMs, beside.why)
+    if (beside?.ok === false) return callEnds.waitAgain(call, over, beside.delayMs, beside.why)
     const askedAt = clock.monotonic()
     const held: Guard = over === null ? unreservedGuard(key) : ledgerGuard(over)
     const result = await commits.firmly(
@@ -177,7 +177,7 @@ export function makeSend(
   /** Too late to send: proof that nothing was sent now. */
   const release = async (call: Call, over: LedgerEntry | null) => {
     const { item } = call
-    await ends.finish(
+    await callEnds.finish(
       call,
       'RETRY',
       again(SHORT_WAIT_MS, {
@@ -232,7 +232,7 @@ export function makeSend(
       attempt: first ? null : attemptOf(counters.attempts, startedAt, outcome, 'done', null, null),
       ...(value !== undefined ? { said: value } : response === null ? {} : { said: response }),
     }
-    return ends.finish(call, 'DONE', decision, (settlement) =>
+    return callEnds.finish(call, 'DONE', decision, (settlement) =>
       settlement.ok ? undefined : deps.lateAcks.recordLateAck(call, key, effectRef, result),
     )
   }
@@ -264,7 +264,7 @@ export function makeSend(
         : settleLedger(key, 'unknown', 'no-answer', null, null)
     const shown =
       step.step === 'again' && step.counters.attempts < counters.attempts ? 'waited' : outcomeWord(step)
-    await ends.carryOut(call, step, {
+    await callEnds.carryOut(call, step, {
       counters,
       note: noteOf(call, { class: verdict.class, lastError: error, ...measured(outcome) }),
       guards: [reserveGuard(item, key)],
@@ -288,7 +288,7 @@ export function makeSend(
     if (now + delayMs >= expiresAt) return false
     const proof = neverSent(outcome) ? 'never-sent' : 'not-applied'
     const counters = { ...countersOf(item), waits: item.work.waits + 1 }
-    await ends.finish(call, 'WAIT', {
+    await callEnds.finish(call, 'WAIT', {
       to: 'again',
       delayMs,
       ...(expiresAt > item.work.expiresAt && { expiresInMs: expiresAt - now }),

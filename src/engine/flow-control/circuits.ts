@@ -77,7 +77,7 @@ function policyOf({ document }: Route): CircuitPolicy | null {
 
 export function makeCircuits(
   deps: Pick<EngineBase, 'store' | 'log' | 'time' | 'ids' | 'plan'> & {
-    readonly commits: Pick<Commits, 'stubbornly'>
+    readonly commits: Pick<Commits, 'retryUntilAvailable'>
     readonly decisions: Pick<Decisions, 'stepCircuit'>
     readonly unitOfWork: Pick<UnitOfWork, 'firmly'>
     /** Jobs may be claimed again, now or after `delayMs`. */
@@ -122,7 +122,7 @@ export function makeCircuits(
   }
 
   const reread = async (known: Known) => {
-    const found = await commits.stubbornly(() =>
+    const found = await commits.retryUntilAvailable(() =>
       store.forTenant(known.tenant).record('circuit', known.consumer),
     )
     take(known, found === null ? null : { key: known.consumer, ...found })

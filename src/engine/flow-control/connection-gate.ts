@@ -7,7 +7,7 @@ import type { Named } from '../definitions/index.ts'
 
 export type Where = Pick<Named, 'connection' | 'buckets'>
 
-export interface Entrance {
+export interface CallAdmission {
   gate(tenant: TenantId, connection: string, buckets?: readonly string[]): Gate
   /** What may be claimed for the connection. Refused jobs may be claimed: they end when they run. */
   offer(

@@ -17,7 +17,7 @@ import type { Item } from '../leases/index.ts'
 import { type Decisions, SHORT_WAIT_MS } from '../settlement/index.ts'
 import { makeCircuits } from './circuits.ts'
 import { makeHosts } from './closed-hosts.ts'
-import type { Entrance } from './connection-gate.ts'
+import type { CallAdmission } from './connection-gate.ts'
 import { fixedHostOf, holdOf, nameOf } from './consumer-names.ts'
 import { makeDrains } from './drains.ts'
 import { type EndpointConcurrency, makeEndpointConcurrency } from './endpoint-concurrency.ts'
@@ -93,7 +93,7 @@ export function makeFlowControl(
     readonly registry: Registry
     readonly decisions: Decisions
     /** Of the connections that routes and steps name. */
-    readonly entrance: Entrance
+    readonly callAdmission: CallAdmission
     /** Rate permits shared by all nodes; null: this is the only node. */
     readonly sharedPermits: SharedPermits | null
     /** The same for connections, as far as stored. */
@@ -103,7 +103,7 @@ export function makeFlowControl(
     room(delayMs: number): void
   },
 ): FlowControl {
-  const { store, registry, time, entrance } = deps
+  const { store, registry, time, callAdmission } = deps
   const circuits = makeCircuits(deps)
   const hosts = makeHosts(deps)
   const rates = makeRates(deps)
@@ -124,7 +124,7 @@ export function makeFlowControl(
     if (gate.is === 'open') return { is: 'closed', untilAt: gate.untilAt }
     let max = gate.is === 'closed' ? Number.POSITIVE_INFINITY : 1
     const named = connectionOf(route.document.do)
-    const offered = named === null ? null : entrance.offer(tenant, named)
+    const offered = named === null ? null : callAdmission.offer(tenant, named)
     if (offered?.is === 'closed') return { is: 'closed', untilAt: offered.untilAt }
     if (offered?.is === 'open') max = Math.min(max, offered.max)
     if (route.of?.kind === 'delivery') {
@@ -238,7 +238,7 @@ export function makeFlowControl(
     route: Route,
   ) => { readonly delayMs: number; readonly why: string } | null = (item, route) => {
     const named = connectionOf(route.document.do)
-    const closed = named === null ? null : entrance.enter(item.work.tenant, named, holdOf(item))
+    const closed = named === null ? null : callAdmission.enter(item.work.tenant, named, holdOf(item))
     if (closed === null) return null
     // Jobs of a route are not claimed until then; for a workflow, the next steps are unknown.
     const isKnown = item.work.kind === 'route' || item.work.kind === 'batch'
@@ -265,7 +265,8 @@ export function makeFlowControl(
       }
       if (circuits.gate(tenant, consumer).is === 'tryable') await circuits.begin(tenant, route)
       const named = connectionOf(route.document.do)
-      if (named !== null && entrance.offer(tenant, named).is === 'ask') await entrance.begin(tenant, named)
+      if (named !== null && callAdmission.offer(tenant, named).is === 'ask')
+        await callAdmission.begin(tenant, named)
       if (deps.sharedPermits !== null) await acquireFor(tenant, route)
       return offer(tenant, consumer).is === 'open'
     },
@@ -301,7 +302,7 @@ export function makeFlowControl(
     finished(item) {
       const { tenant, consumer } = item.work
       leaveHost(item)
-      entrance.finished(holdOf(item))
+      callAdmission.finished(holdOf(item))
       circuits.finished(item)
       if (item.work.kind === 'delivery' && !called.delete(holdOf(item)))
         endpointConcurrency.end(tenant, consumer)
@@ -339,7 +340,7 @@ export function makeFlowControl(
     mayLeaseOnInsert(tenant, route) {
       if (route.of?.kind === 'delivery') return endpointConcurrency.mayLeaseOnInsert(tenant, route)
       const named = connectionOf(route.document.do)
-      if (named !== null && !entrance.mayLeaseOnInsert(tenant, named)) return false
+      if (named !== null && !callAdmission.mayLeaseOnInsert(tenant, named)) return false
       if (circuits.isQuiet() && hosts.isQuiet()) return true
       if (circuits.gate(tenant, route.consumer).is !== 'closed') return false
       const host = fixedHostOf(route)
@@ -349,7 +350,7 @@ export function makeFlowControl(
       if (deps.sharedPermits === null) return null
       const { tenant } = item.work
       const named = connectionOf(route.document.do)
-      const entering = named === null ? null : entrance.prepare(tenant, named)
+      const entering = named === null ? null : callAdmission.prepare(tenant, named)
       const { rateLimit } = route.document
       const isRated = rateLimit !== undefined && lacksToken(tickets.get(holdOf(item)))
       const drawing = isRated ? acquireFor(tenant, route) : null
@@ -358,7 +359,7 @@ export function makeFlowControl(
     mayCall,
     unused(item) {
       leaveHost(item)
-      entrance.leave(holdOf(item))
+      callAdmission.leave(holdOf(item))
     },
     reportResult({ item, route, host, class: told, retryAfterMs, isSeenTo }) {
       const ticket = tickets.size === 0 ? undefined : tickets.get(holdOf(item))
@@ -369,11 +370,11 @@ export function makeFlowControl(
         if (told === 'rate_limited') hosts.limited(item, name, retryAfterMs)
         else hosts.answered(item, name)
       }
-      if (isSeenTo === true) return entrance.used(holdOf(item))
+      if (isSeenTo === true) return callAdmission.used(holdOf(item))
       const failureClass = told === 'done' ? null : told
       const named = connectionOf(route.document.do)
       if (named !== null)
-        entrance.reportResult(item.work.tenant, named.connection, holdOf(item), failureClass)
+        callAdmission.reportResult(item.work.tenant, named.connection, holdOf(item), failureClass)
       // The route calls through a connection: the connection's circuit counts, unless the route declares its own.
       if (named === null || route.document.circuit !== undefined)
         circuits.reportResult(item, route, failureClass)

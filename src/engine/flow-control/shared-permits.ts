@@ -272,7 +272,7 @@ export function makeSharedPermits(
     Math.round(YIELD_MS * shyness(bucket, config.node) + JITTER_MS * random.unit())
 
   /** One at a time per bucket. */
-  const inTurn = async (known: Known, work: () => Promise<void>): Promise<void> => {
+  const serialize = async (known: Known, work: () => Promise<void>): Promise<void> => {
     while (known.active !== null) await known.active
     const mine = work()
       .then(() => {
@@ -293,7 +293,7 @@ export function makeSharedPermits(
 
   /** Eventually: what cannot be written now is written with the next request. */
   const flush = (known: Known, policy: Bucket | null) => {
-    void inTurn(known, async () => {
+    void serialize(known, async () => {
       if (known.owed === 0 && known.pendingResponses.length === 0) return
       const isNews = known.pendingResponses.some(({ answer }) => answer.isLimited || answer.by !== '')
       await exchange(known, { ...PLAIN, policy, wanted: 0 })
@@ -310,7 +310,7 @@ export function makeSharedPermits(
   const keepBookings = async (known: Known, policy: Bucket) => {
     while (known.bookings.length > 0) {
       const wanted = known.bookings.length
-      const tokens = await commits.stubbornly(() =>
+      const tokens = await commits.retryUntilAvailable(() =>
         exchange(known, { ...PLAIN, policy, wanted, aheadMs: Number.POSITIVE_INFINITY }),
       )
       const ready = known.bookings.slice(0, tokens.length)
@@ -340,7 +340,7 @@ export function makeSharedPermits(
     async acquire(name, policy, { isFull = false, isAhead = false, longerMs = 0 } = {}) {
       const known = find(name)
       known.asking += 1
-      await inTurn(known, async () => {
+      await serialize(known, async () => {
         if (permitsOf(known).count() > 0) return
         const most = permitsMax(policy)
         const now = time.now()
@@ -387,7 +387,7 @@ export function makeSharedPermits(
       const known = find(name)
       return new Promise((resolve) => {
         known.bookings = [...known.bookings, resolve]
-        void inTurn(known, () => keepBookings(known, policy))
+        void serialize(known, () => keepBookings(known, policy))
       })
     },
     left(name, policy) {

@@ -103,7 +103,9 @@ export function makeAcceptor(
     try {
       return await commits.firmly(event.tenant, guards, writes)
     } catch (error) {
-      const stored = await commits.stubbornly(() => deps.store.forTenant(event.tenant).event(event.id))
+      const stored = await commits.retryUntilAvailable(() =>
+        deps.store.forTenant(event.tenant).event(event.id),
+      )
       if (stored === null) throw error
       return { ok: false, at: stored.receivedAt, guard: dedup, found: { f: 'event', id: event.id } }
     }
@@ -134,7 +136,7 @@ export function makeAcceptor(
   }
 
   const finish = (
-    { event, action, letter }: Acceptance,
+    { event, action, deadLetter }: Acceptance,
     held: readonly Planned[],
     result: CommitResult,
     startedAt: number,
@@ -151,8 +153,8 @@ export function makeAcceptor(
         ? lineOf('ingest', action, event, { durationMs })
         : lineOf('dedupe', 'DUPLICATE', { ...event, id: first }, { durationMs }),
     )
-    if (isStored && letter !== null) {
-      const { workId: work, class: failureClass, reason: errorCode, lastError: message } = letter
+    if (isStored && deadLetter !== null) {
+      const { workId: work, class: failureClass, reason: errorCode, lastError: message } = deadLetter
       log.control(
         lineOf('dead-letter', 'DEAD_LETTERED', event, { work, class: failureClass, errorCode, message }),
       )

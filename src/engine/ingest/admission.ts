@@ -15,7 +15,7 @@ import type { EngineDeps } from '../config.ts'
 import type { Registry } from '../definitions/index.ts'
 import type { SharedPermits } from '../flow-control/index.ts'
 import { isVaultTrouble } from '../secrets/index.ts'
-import { makeShares } from './source-rates.ts'
+import { makeSourceRates } from './source-rates.ts'
 import type { TenantBacklog } from './tenant-backlog.ts'
 
 export interface IntakeRequest {
@@ -70,7 +70,7 @@ export function makeAdmission(
   },
 ): Admission {
   const { clock, vault, log, registry } = deps
-  const shares = makeShares({ clock, sharedPermits: deps.sharedPermits })
+  const sourceRates = makeSourceRates({ clock, sharedPermits: deps.sharedPermits })
 
   const secretsOf = (source: Source, tenant: string): readonly string[] | Promise<readonly string[]> => {
     const { verify } = source.document
@@ -96,7 +96,7 @@ export function makeAdmission(
 
   /** null: no wait is needed. */
   const takeShare = (source: Source, tenant: string): Promise<void> | null => {
-    const waitMs = shares.take(tenant, source)
+    const waitMs = sourceRates.take(tenant, source)
     if (typeof waitMs !== 'number') return waitMs.then(refuseBeyond)
     refuseBeyond(waitMs)
     return null

@@ -13,8 +13,8 @@ import type { Consumer, ConsumerState } from '../../ports/bus.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Registry } from '../definitions/index.ts'
 import type { SharedPermits } from '../flow-control/index.ts'
-import type { Messages, Way } from './bus-messages.ts'
-import { makeShares } from './source-rates.ts'
+import type { MessageContext, Messages } from './bus-messages.ts'
+import { makeSourceRates } from './source-rates.ts'
 
 export type BusConsumerState =
   | ConsumerState
@@ -55,7 +55,7 @@ interface BusConsumer extends Wanted {
   /** Messages wait for the rate one after another. */
   pending: Promise<void>
   /** Ends the current wait. */
-  hurry: () => void
+  retryNow: () => void
 }
 
 export function makeBusConsumers(
@@ -68,7 +68,7 @@ export function makeBusConsumers(
   config: Pick<EngineConfig, 'roles' | 'busPrefix' | 'natsStreams' | 'messageBytesMax'>,
 ): BusConsumers {
   const { clock, log, bus, registry, messages } = deps
-  const shares = makeShares({ clock, sharedPermits: deps.sharedPermits })
+  const sourceRates = makeSourceRates({ clock, sharedPermits: deps.sharedPermits })
   const busConsumers = new Map<string, BusConsumer>()
   const closing = new Map<string, Promise<void>>()
   /** Why a defined source is not consumed, by source. */
@@ -90,7 +90,7 @@ export function makeBusConsumers(
   const wait = (busConsumer: BusConsumer, delayMs: number): Promise<void> =>
     new Promise((resolve) => {
       const cancel = clock.after(delayMs, resolve)
-      busConsumer.hurry = () => {
+      busConsumer.retryNow = () => {
         cancel()
         resolve()
       }
@@ -100,7 +100,7 @@ export function makeBusConsumers(
     for (;;) {
       const source = busConsumer.isClosed ? null : sourceOf(busConsumer.tenant, busConsumer.source)
       if (source === null) return false
-      const waitMs = await shares.take(busConsumer.tenant, source)
+      const waitMs = await sourceRates.take(busConsumer.tenant, source)
       if (waitMs === 0) return true
       // It was closed before this wait began.
       if (busConsumer.isClosed) return false
@@ -108,7 +108,7 @@ export function makeBusConsumers(
     }
   }
 
-  const wayOf = (busConsumer: BusConsumer): Way => ({
+  const contextOf = (busConsumer: BusConsumer): MessageContext => ({
     tenant: busConsumer.tenant,
     source: () => (busConsumer.isClosed ? null : sourceOf(busConsumer.tenant, busConsumer.source)),
     admit() {
@@ -143,10 +143,10 @@ export function makeBusConsumers(
       isClosed: false,
       consumer: null,
       pending: Promise.resolve(),
-      hurry: () => {},
+      retryNow: () => {},
     }
     busConsumers.set(wanted.id, busConsumer)
-    const way = wayOf(busConsumer)
+    const way = contextOf(busConsumer)
     const begin = () => {
       if (busConsumer.isClosed || bus === null) return
       const { stream, subjects, durable, knownForMs } = wanted
@@ -171,7 +171,7 @@ export function makeBusConsumers(
   const close = (busConsumer: BusConsumer): void => {
     const { id } = busConsumer
     busConsumer.isClosed = true
-    busConsumer.hurry()
+    busConsumer.retryNow()
     busConsumers.delete(id)
     const before = closing.get(id) ?? Promise.resolve()
     const closed = before
@@ -183,7 +183,7 @@ export function makeBusConsumers(
     closing.set(id, closed)
   }
 
-  const tellOnce = (id: string, tell: () => void) => {
+  const logOnce = (id: string, tell: () => void) => {
     if (logged.has(id)) return
     logged.add(id)
     tell()
@@ -194,7 +194,7 @@ export function makeBusConsumers(
     const all = wantedOf(registry, config.busPrefix)
     if (bus === null) {
       for (const { id, tenant, source } of all)
-        tellOnce(id, () => log.warn('source.no-bus', { tenant, source, next: NO_BUS }))
+        logOnce(id, () => log.warn('source.no-bus', { tenant, source, next: NO_BUS }))
       return
     }
     const isForbidden = ({ tenant, stream }: Wanted) =>
@@ -210,7 +210,7 @@ export function makeBusConsumers(
     for (const one of [...taken, ...round, ...forbidden]) {
       const { tenant, source, durable } = one
       const why = refused.get(one.id)
-      tellOnce(`${one.id} ${keyOf(one)}`, () => log.warn('source.waiting', { tenant, source, durable, why }))
+      logOnce(`${one.id} ${keyOf(one)}`, () => log.warn('source.waiting', { tenant, source, durable, why }))
     }
     const byId = new Map(wanted.map((one) => [one.id, one]))
     for (const busConsumer of [...busConsumers.values()]) {

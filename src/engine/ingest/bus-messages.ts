@@ -17,7 +17,7 @@ import { type StoredHeaders, traceIdOf } from './headers-and-trace.ts'
 import type { TenantBacklog } from './tenant-backlog.ts'
 
 /** The consumer's side of accepting a message. */
-export interface Way {
+export interface MessageContext {
   readonly tenant: TenantId
   /** The deployed source; null: no source accepts the message. */
   source(): Source | null
@@ -27,7 +27,7 @@ export interface Way {
 
 export interface Messages {
   /** Never rejects. */
-  handle(way: Way, message: IncomingMessage): Promise<Handled>
+  handle(context: MessageContext, message: IncomingMessage): Promise<Handled>
 }
 
 const KEPT: Handled = { is: 'kept' }
@@ -73,24 +73,24 @@ export function makeMessages(
 
   let underWay = 0
   return {
-    async handle(way, message) {
+    async handle(context, message) {
       const again = (): Handled => ({ is: 'again', afterMs: againAfterMs(message.deliveries, random.unit()) })
       const startedAt = clock.monotonic()
       underWay += 1
       try {
-        if (!deps.isOpen() || underWay > config.acceptsMax || !deps.backlog.hasRoom(way.tenant))
+        if (!deps.isOpen() || underWay > config.acceptsMax || !deps.backlog.hasRoom(context.tenant))
           return again()
-        if (!(await way.admit())) return again()
-        const source = way.source()
+        if (!(await context.admit())) return again()
+        const source = context.source()
         if (source === null) return again()
-        await keep(way.tenant, source, message, startedAt)
+        await keep(context.tenant, source, message, startedAt)
         return KEPT
       } catch (error) {
-        const source = way.source()?.document.name ?? ''
+        const source = context.source()?.document.name ?? ''
         if (error instanceof AppError) {
-          log.control(refusalLine(way.tenant, source, error, Math.round(clock.monotonic() - startedAt)))
+          log.control(refusalLine(context.tenant, source, error, Math.round(clock.monotonic() - startedAt)))
         } else {
-          log.error('source.message-failed', { tenant: way.tenant, source, error: messageOf(error) })
+          log.error('source.message-failed', { tenant: context.tenant, source, error: messageOf(error) })
         }
         return again()
       } finally {

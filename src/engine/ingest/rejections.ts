@@ -81,7 +81,7 @@ export function makeRejections(
 ): Rejections {
   const { store, clock, log, ids } = deps
   let gathered = new Map<string, Gathered>()
-  let strangers = 0
+  let unknownTenants = 0
   let cancel: (() => void) | null = null
   let isStopped = false
   let flushing: Promise<void> = Promise.resolve()
@@ -127,8 +127,8 @@ export function makeRejections(
     const all = [...gathered.values()]
     gathered = new Map()
     deps.onFlush?.()
-    if (strangers > 0) log.info('ingest.unknown-tenants', { count: strangers })
-    strangers = 0
+    if (unknownTenants > 0) log.info('ingest.unknown-tenants', { count: unknownTenants })
+    unknownTenants = 0
     for (const one of all) {
       let isWritten = false
       try {
@@ -180,7 +180,7 @@ export function makeRejections(
     note({ tenant, source, address }, { code, status, message }) {
       schedule()
       if (!deps.isTenant(tenant)) {
-        strangers += 1
+        unknownTenants += 1
         return
       }
       const key = deps.isSource(tenant, source) ? ofSource(source) : UNDEFINED

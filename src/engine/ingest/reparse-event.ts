@@ -16,18 +16,18 @@ import { done, type Settler } from '../settlement/index.ts'
 
 type Read = Extract<ReturnType<typeof readAgain>, { ok: true }>
 
-export interface UnreadItems {
+export interface Reparse {
   /** Throws StoreError. */
   run(item: Item, source: Source | null): Promise<void>
 }
 
-export function makeUnreadItems(
+export function makeReparse(
   deps: Pick<EngineDeps, 'log'> & {
     readonly planning: PlanDeps
     readonly settler: Settler
     readonly deadLetterJob: DeadLetterRouteJob
   },
-): UnreadItems {
+): Reparse {
   const { log, planning, settler, deadLetterJob } = deps
 
   const settle = (item: Item, more: Pick<Parameters<Settler['settle']>[2], 'guards' | 'writes' | 'plans'>) =>

@@ -32,7 +32,7 @@ import {
 } from '../planning/index.ts'
 import { again, done, type Settler } from '../settlement/index.ts'
 import { isDelivered, isUnderWay } from '../webhooks/index.ts'
-import { makeUnreadItems } from './reparse-event.ts'
+import { makeReparse } from './reparse-event.ts'
 
 export interface IntakeItems {
   /** Throws StoreError; the caller puts the job back. */
@@ -51,7 +51,7 @@ export function makeIntakeItems(
 ): IntakeItems {
   const { store, log, planning, settler, deadLetterJob } = deps
   const { registry, ids } = planning
-  const unread = makeUnreadItems(deps)
+  const reparse = makeReparse(deps)
 
   const run = async (item: Item): Promise<void> => {
     try {
@@ -89,7 +89,7 @@ export function makeIntakeItems(
         'definition_missing',
         'the source whose dispatch it waited for is not defined any more',
       )
-    if (isUnread(item.header())) return unread.run(item, source)
+    if (isUnread(item.header())) return reparse.run(item, source)
     const [payload, header] = [item.payload(), item.header()]
     const matching = matchEvent(planning, source, event, payload, header)
     if (!matching.ok) return deadLetterJob(item, null, null, matching.class, matching.reason, matching.error)
@@ -109,7 +109,7 @@ export function makeIntakeItems(
         plans.push(planWork(planning, about, routes, isAgain ? event.id : null))
         for (const one of dispatched) {
           const child = known.get(one.name)
-          if (child !== undefined) plans.push(planKnown(child, taken.get(child.id) ?? NOBODY))
+          if (child !== undefined) plans.push(planKnown(child, taken.get(child.id) ?? NO_CONSUMERS))
           else {
             const { draft, payload, header, dedupForMs } = draftOf(event, item.header(), one)
             plans.push(planEvent(planning, draft, payload, header, dedupForMs))
@@ -198,7 +198,7 @@ export function makeIntakeItems(
   return { run }
 }
 
-const NOBODY: ReadonlySet<string> = new Set()
+const NO_CONSUMERS: ReadonlySet<string> = new Set()
 const MATCHED_KINDS: readonly WorkKind[] = ['route', 'trigger', 'delivery']
 
 /** Endpoints have no ledger: an event that was delivered, or is about to be, is not sent again because it is matched again. */

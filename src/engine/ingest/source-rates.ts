@@ -8,7 +8,7 @@ import type { Source } from '../../core/ingest/source/index.ts'
 import type { EngineDeps } from '../config.ts'
 import type { BucketName, SharedPermits } from '../flow-control/index.ts'
 
-export interface Shares {
+export interface SourceRates {
   /** 0: a token was taken, or there is no rate. Otherwise how long until one is available. */
   take(tenant: string, source: Source): number | Promise<number>
 }
@@ -18,12 +18,12 @@ const ACQUIRES_MAX = 20
 /** A source without a record may use its whole burst. */
 const FULL = { isFull: true }
 
-export function makeShares(
+export function makeSourceRates(
   deps: Pick<EngineDeps, 'clock'> & {
     /** Rate permits shared by all nodes; null: this is the only node. */
     readonly sharedPermits: SharedPermits | null
   },
-): Shares {
+): SourceRates {
   const { clock, sharedPermits } = deps
   const buckets = new Map<string, { readonly policy: BucketPolicy; readonly bucket: Bucket }>()
 

@@ -30,8 +30,8 @@ export function makeBeginJob(deps: Pick<EngineDeps, 'store'> & { readonly time: 
   /** The dead letter is read once: its key identifies the effect, and the end of the job ends the dead letter. */
   const withDeadLetter = async (item: Item): Promise<Item> => {
     const id = deadLetterOf(item.work)
-    const letter = id === null ? null : await store.forTenant(item.work.tenant).deadLetter(id)
-    return letter === null ? item : { ...item, letter }
+    const deadLetter = id === null ? null : await store.forTenant(item.work.tenant).deadLetter(id)
+    return deadLetter === null ? item : { ...item, deadLetter }
   }
 
   const begin: BeginJob['begin'] = async (claimed, route) => {

@@ -1,6 +1,6 @@
 // Holds the node's own lease, the jobs leased to this node, and the slots they run in.
 
 export { type BeginJob, makeBeginJob } from './begin-job.ts'
-export { makePool, type Pool, sizeOf } from './job-slots.ts'
+export { type JobSlots, makeJobSlots, sizeOf } from './job-slots.ts'
 export { type Item, makeItem } from './leased-job.ts'
 export { type Lease, makeLease } from './node-lease.ts'

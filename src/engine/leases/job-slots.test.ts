@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import { makeLeased } from '../settlement/settlement.fixture.ts'
-import { makePool } from './job-slots.ts'
+import { makeJobSlots } from './job-slots.ts'
 import type { Item } from './leased-job.ts'
 
 const ACME = 'acme' as TenantId
@@ -14,8 +14,8 @@ function makeSlots(given: { concurrency?: number; runningBytesMax?: number; shar
   const started: string[] = []
   const ended: string[] = []
   const ends = new Map<string, () => void>()
-  const pool = makePool({ concurrency, runningBytesMax })
-  pool.serve({
+  const jobSlots = makeJobSlots({ concurrency, runningBytesMax })
+  jobSlots.serve({
     share: () => share,
     run(item, _hasWaited, over) {
       started.push(item.work.id)
@@ -25,22 +25,22 @@ function makeSlots(given: { concurrency?: number; runningBytesMax?: number; shar
   })
   const itemOf = (id: string, tenant: TenantId): Item =>
     makeLeased({ id: id as WorkId, tenant, epoch: 1 } as Partial<Item['work']>)
-  const take = (id: string, tenant = ACME, beside = 0) => pool.take(id as WorkId, tenant, 10, beside)
+  const take = (id: string, tenant = ACME, beside = 0) => jobSlots.take(id as WorkId, tenant, 10, beside)
   /** Its insert is stored. */
   const insert = (id: string, tenant = ACME): Item => {
     const item = itemOf(id, tenant)
-    pool.start(item)
+    jobSlots.start(item)
     return item
   }
-  return { pool, started, ended, ends, take, insert }
+  return { jobSlots, started, ended, ends, take, insert }
 }
 
 test('[O3] jobs of many events are leased while a slot is free, and wait for a slot once they are stored', async () => {
-  const { pool, started, ends, take, insert } = makeSlots()
+  const { jobSlots, started, ends, take, insert } = makeSlots()
   expect(['a', 'b', 'c', 'd'].map((id) => take(id))).toEqual([true, true, true, true])
   for (const id of ['a', 'b', 'c', 'd']) insert(id)
   expect(started).toEqual(['a', 'b'])
-  expect(pool.free()).toBe(0)
+  expect(jobSlots.free()).toBe(0)
   // While jobs wait here, nothing more is leased.
   expect(take('e')).toBe(false)
   ends.get('a')?.()
@@ -54,27 +54,27 @@ test('[O3] of one event, no more jobs are leased than there are free slots', () 
 })
 
 test('[O1] a job whose settling commit is under way leaves its slot to the next', () => {
-  const { pool, started, take, insert } = makeSlots({ concurrency: 1 })
+  const { jobSlots, started, take, insert } = makeSlots({ concurrency: 1 })
   take('a')
   take('b')
   const first = insert('a')
   insert('b')
   expect(started).toEqual(['a'])
   // A copy of the job, as the runner makes them, is the same job.
-  pool.settling({ ...first })
+  jobSlots.settling({ ...first })
   expect(started).toEqual(['a', 'b'])
-  pool.settling(first)
-  expect(pool.free()).toBe(0)
-  expect(pool.running()).toBe(2)
+  jobSlots.settling(first)
+  expect(jobSlots.free()).toBe(0)
+  expect(jobSlots.running()).toBe(2)
 })
 
 test('[PA15] jobs that wait for a slot leave the share of another tenant free', () => {
-  const { pool, started, take, insert } = makeSlots({ concurrency: 4, share: 3 })
+  const { jobSlots, started, take, insert } = makeSlots({ concurrency: 4, share: 3 })
   const ids = ['a', 'b', 'c', 'd', 'e']
   for (const id of ids) expect(take(id)).toBe(true)
   for (const id of ids) insert(id)
   expect(started).toEqual(['a', 'b', 'c'])
-  expect(pool.free()).toBe(1)
+  expect(jobSlots.free()).toBe(1)
   expect(take('x', OTHER)).toBe(true)
   insert('x', OTHER)
   expect(started).toEqual(['a', 'b', 'c', 'x'])
@@ -94,47 +94,47 @@ test('[PA15] free slots go to the tenants that wait in turn', async () => {
 })
 
 test('[O4] events whose insert is not stored yet count toward the byte limit', () => {
-  const { pool, take } = makeSlots({ runningBytesMax: 25 })
+  const { jobSlots, take } = makeSlots({ runningBytesMax: 25 })
   expect(['a', 'b', 'c', 'd'].map((id) => take(id))).toEqual([true, true, true, false])
-  expect(pool.free()).toBe(0)
-  pool.giveBack('a' as WorkId)
+  expect(jobSlots.free()).toBe(0)
+  jobSlots.giveBack('a' as WorkId)
   expect(take('e')).toBe(true)
 })
 
 test('[O5] beyond its slots a node holds a limited number of jobs, however small they are', () => {
-  const { pool, take } = makeSlots()
+  const { jobSlots, take } = makeSlots()
   let leased = 0
   while (leased < 10_000 && take(`a${leased}`)) leased += 1
   expect(leased).toBe(2 + 2_048)
-  expect(pool.free()).toBe(0)
+  expect(jobSlots.free()).toBe(0)
 })
 
 test('[O6] a node that stops starts no job that waits for a slot', async () => {
-  const { pool, started, ended, ends, take, insert } = makeSlots({ concurrency: 1 })
+  const { jobSlots, started, ended, ends, take, insert } = makeSlots({ concurrency: 1 })
   for (const id of ['a', 'b', 'c']) take(id)
   insert('a')
   insert('b')
-  pool.stop()
+  jobSlots.stop()
   insert('c')
   expect(ended).toEqual(['b', 'c'])
-  expect(pool.running()).toBe(1)
+  expect(jobSlots.running()).toBe(1)
   ends.get('a')?.()
-  await pool.idle()
+  await jobSlots.idle()
   expect(started).toEqual(['a'])
 })
 
 test('[O3] a job that is claimed before its insert was answered takes one slot, and leaves none behind', () => {
-  const { pool, started, ends, take } = makeSlots()
+  const { jobSlots, started, ends, take } = makeSlots()
   take('a')
   const item = makeLeased({ id: 'a' as WorkId, tenant: ACME, epoch: 2 } as Partial<Item['work']>)
-  pool.takeAnyway()
-  pool.start(item)
+  jobSlots.takeAnyway()
+  jobSlots.start(item)
   expect(started).toEqual(['a'])
-  expect(pool.free()).toBe(1)
+  expect(jobSlots.free()).toBe(1)
   ends.get('a')?.()
-  pool.giveBack('a' as WorkId)
-  expect(pool.free()).toBe(2)
-  expect(pool.running()).toBe(0)
+  jobSlots.giveBack('a' as WorkId)
+  expect(jobSlots.free()).toBe(2)
+  expect(jobSlots.running()).toBe(0)
 })
 
 test('[PA15] one tenant leases no more than half of the bytes while other tenants have a share', () => {

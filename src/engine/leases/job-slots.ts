@@ -13,7 +13,7 @@ import type { TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import { isIsolated, type WorkRow } from '../../core/queue/work/index.ts'
 import type { Item } from './leased-job.ts'
 
-export interface Pool {
+export interface JobSlots {
   /** Registers, once, who runs the jobs. */
   serve(worker: SlotWorker): void
   /**
@@ -83,11 +83,11 @@ const NO_WORKER: SlotWorker = {
   onFree() {},
 }
 
-export function makePool(config: {
+export function makeJobSlots(config: {
   readonly concurrency: number
   /** The limit for the events of all leased jobs. */
   readonly runningBytesMax: number
-}): Pool {
+}): JobSlots {
   let worker = NO_WORKER
   const { concurrency } = config
   let taken = 0

@@ -20,7 +20,7 @@ export interface Item {
   /** Its slot on this node; copies of the item share it. */
   readonly slot: { isHeld: boolean }
   /** The dead letter that this job replays, as it was when the job began: the commit that ends the job guards its version. */
-  readonly letter?: DeadLetter
+  readonly deadLetter?: DeadLetter
 }
 
 export function makeItem(

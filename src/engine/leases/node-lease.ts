@@ -88,7 +88,7 @@ export function makeLease(
 
   /** One renewal at a time: if two overtook each other, the shorter lease could win. */
   let pending: Promise<void> = Promise.resolve()
-  const inTurn = (ask: () => Promise<void>): Promise<void> => {
+  const serialize = (ask: () => Promise<void>): Promise<void> => {
     const answered = pending.then(ask)
     pending = answered.catch(() => {})
     return answered
@@ -118,7 +118,7 @@ export function makeLease(
   /** A call that outlasts the ordinary lease gets a longer one, for as long as the call may run. */
   const prolong = async (owner: Incarnation, ms: number): Promise<boolean> => {
     try {
-      await inTurn(async () => {
+      await serialize(async () => {
         // An earlier request in the queue may have asked for enough.
         if (deadline - clock.monotonic() <= ms) await renew(owner, ms + config.leaseMs)
       })
@@ -136,7 +136,7 @@ export function makeLease(
 
   const beat = async () => {
     try {
-      await inTurn(joinOrRenew)
+      await serialize(joinOrRenew)
       beats += 1
       if (beats % RECLAIM_EVERY_BEATS === 0) await reclaim()
     } catch (error) {

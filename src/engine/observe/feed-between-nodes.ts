@@ -50,7 +50,7 @@ export function makeNodesFeed(
   let cancelLost = () => {}
   let cancelGaps = () => {}
 
-  let untell: (() => void) | null = null
+  let stopForwarding: (() => void) | null = null
   /** What this node changed meanwhile was not sent, and watching nodes may not know yet. */
   let hasMissed = false
   let cancelEnd = () => {}
@@ -93,7 +93,7 @@ export function makeNodesFeed(
     clock.after(GATHER_MS, flush)
   }
 
-  const teller: Watcher = {
+  const forwarder: Watcher = {
     changed(tenant, change) {
       const known = gathered.get(tenant)
       if (known === 'lost') return
@@ -112,18 +112,18 @@ export function makeNodesFeed(
     },
   }
 
-  const endTelling = () => {
+  const endForwarding = () => {
     cancelEnd()
-    untell?.()
-    untell = null
+    stopForwarding?.()
+    stopForwarding = null
   }
 
-  const tellFor = (forMs: number) => {
-    untell ??= feed.watch(teller)
-    if (hasMissed) teller.lost()
+  const forwardFor = (forMs: number) => {
+    stopForwarding ??= feed.watch(forwarder)
+    if (hasMissed) forwarder.lost()
     hasMissed = false
     cancelEnd()
-    cancelEnd = clock.after(Math.min(forMs, BELIEVED_MS_MAX), endTelling)
+    cancelEnd = clock.after(Math.min(forMs, BELIEVED_MS_MAX), endForwarding)
   }
 
   const show = (tenant: TenantId, body: string | null) => {
@@ -142,12 +142,12 @@ export function makeNodesFeed(
     cancelLost = clock.after(SETTLE_MS, () => {
       for (const watcher of watchers) watcher.lost()
     })
-    if (untell === null) hasMissed = true
-    else teller.lost()
+    if (stopForwarding === null) hasMissed = true
+    else forwarder.lost()
   }
 
   const hear = (wake: Wake) => {
-    if (wake.wake === 'watching') tellFor(wake.forMs)
+    if (wake.wake === 'watching') forwardFor(wake.forMs)
     else if (wake.wake === 'changes') show(wake.tenant, wake.body)
     else if (wake.wake === 'missed') heal()
   }
@@ -174,7 +174,7 @@ export function makeNodesFeed(
       cancelRenewal()
       cancelLost()
       cancelGaps()
-      endTelling()
+      endForwarding()
     },
   }
 }

@@ -11,7 +11,7 @@ const ISOLATED_MAX = 20
 const SUBJECTS_MAX = 100_000
 const MARKS = 2 ** 26
 
-export interface Stuck {
+export interface BlockedSubjects {
   has(subject: string): boolean
   /** `wasIsolated`: the bus did not accept it individually either. */
   add(subject: string, wasIsolated: boolean): void
@@ -33,7 +33,7 @@ export interface Stuck {
   clear(): void
 }
 
-export function makeStuck(): Stuck {
+export function makeBlockedSubjects(): BlockedSubjects {
   const subjects = new Set<string>()
   const triedIsolated = new Set<string>()
   let isOneUntried = false

@@ -12,7 +12,7 @@ import type { Instant } from '../../core/foundation/time/index.ts'
 import { messageOf, type OutboxRow } from '../../core/store/outbox/index.ts'
 import { type Bus, BusError, type OutgoingMessage } from '../../ports/bus.ts'
 import type { EngineBase } from '../commit/index.ts'
-import { makeStuck } from './blocked-subjects.ts'
+import { makeBlockedSubjects } from './blocked-subjects.ts'
 import type { LeaderLease } from './relay-lease.ts'
 import { makeRepublisher } from './republish-tokens.ts'
 
@@ -83,7 +83,7 @@ export function makeRelay(
   let unwatch: () => void = () => {}
   let backoffMs = BACKOFF_MS_MIN
   let held: string | null = null
-  const stuck = makeStuck()
+  const blocked = makeBlockedSubjects()
   const republisher = makeRepublisher(deps)
   let isLate = false
   let isHeldBack = false
@@ -188,12 +188,12 @@ export function makeRelay(
       if (those === undefined) bySubject.set(entry.message.subject, [entry])
       else those.push(entry)
     }
-    const alone = stuck.chooseIsolated([...bySubject.keys()])
+    const alone = blocked.chooseIsolated([...bySubject.keys()])
     const went: Outgoing[] = []
     const publishSubject = async (subject: string, those: readonly Outgoing[]) => {
       for (const entry of those) {
         const isIsolated = alone.has(subject)
-        if (!isIsolated || !(await publishIsolated(entry))) return stuck.add(subject, isIsolated)
+        if (!isIsolated || !(await publishIsolated(entry))) return blocked.add(subject, isIsolated)
         went.push(entry)
       }
     }
@@ -203,7 +203,7 @@ export function makeRelay(
 
   /** Returns those that are left, because the bus did not accept their subject. */
   const relayOutgoing = async (outgoing: readonly Outgoing[]): Promise<readonly Outgoing[]> => {
-    const free = outgoing.filter(({ message }) => !stuck.has(message.subject))
+    const free = outgoing.filter(({ message }) => !blocked.has(message.subject))
     const went = new Set(free.length === 0 ? [] : await publish(free, false))
     await take([...went].map(({ row }) => row))
     told += went.size
@@ -214,10 +214,10 @@ export function makeRelay(
   /** One batch; returns whether there may be more at once. */
   const relaySome = async (): Promise<boolean> => {
     // Not in the middle of a pass: what it has read comes after what it skipped.
-    if (isBack) stuck.clear()
+    if (isBack) blocked.clear()
     isBack = false
-    stuck.restartAt(clock.monotonic())
-    const after = stuck.after()
+    blocked.restartAt(clock.monotonic())
+    const after = blocked.after()
     const { rows, events } = await store.system('relay').outbox(BATCH, after)
     if (after === undefined) noteAge(rows)
     await noteHeldBack(after === undefined && rows.length === 0)
@@ -229,11 +229,11 @@ export function makeRelay(
     // Without its lease the node published none of them, and drops what it knows of them before the next pass.
     if (last !== undefined && leaderLease.isHeld()) {
       noteHeld(`the bus does not take ${last.message.subject}; see that a stream has it and has room`)
-      stuck.pass(last.row.position)
+      blocked.pass(last.row.position)
     }
     const isEnd = rows.length < BATCH
-    if (isEnd && !stuck.isEmpty() && stuck.isOnItsWay()) stuck.reachEnd(clock.monotonic(), backOff())
-    if (stuck.isEmpty() && !isHeldBack && (isEnd || isAway)) noteGoing()
+    if (isEnd && !blocked.isEmpty() && blocked.isOnItsWay()) blocked.reachEnd(clock.monotonic(), backOff())
+    if (blocked.isEmpty() && !isHeldBack && (isEnd || isAway)) noteGoing()
     return !isEnd
   }
 
@@ -246,7 +246,7 @@ export function makeRelay(
       isOurs = othersMs === 0
       if (!isOurs) {
         eldestAt = null
-        stuck.clear()
+        blocked.clear()
         republisher.forget()
         return Math.min(othersMs, config.pollMs)
       }
@@ -254,7 +254,7 @@ export function makeRelay(
       const isMore = (await relaySome()) || (await republisher.some())
       isAway = false
       if (isMore) return 0
-      return Math.min(wasWoken ? SOON_MS : config.pollMs, stuck.waitMs(clock.monotonic()))
+      return Math.min(wasWoken ? SOON_MS : config.pollMs, blocked.waitMs(clock.monotonic()))
     } catch (error) {
       isAway = true
       noteHeld(textOf(error))
@@ -267,7 +267,7 @@ export function makeRelay(
     for (let look = 0; look < LAST_LOOKS && !isStopped; ) {
       if ((await leaderLease.take()) > 0) return
       if (await relaySome()) continue
-      if (!stuck.isEmpty() || (await store.system('relay').outboxCount(1)) === 0) return
+      if (!blocked.isEmpty() || (await store.system('relay').outboxCount(1)) === 0) return
       look += 1
       await new Promise<void>((resolve) => clock.after(SOON_MS, resolve))
     }
@@ -305,7 +305,7 @@ export function makeRelay(
     async status() {
       const reads = store.system('relay')
       const [waiting, oldest] = await Promise.all([reads.outboxCount(OUTBOX_COUNT_MAX), reads.outboxEldest()])
-      return { waiting, eldestAt: oldest.at, told, refused, stuck: stuck.size(), held }
+      return { waiting, eldestAt: oldest.at, told, refused, stuck: blocked.size(), held }
     },
     async drain() {
       isDraining = true

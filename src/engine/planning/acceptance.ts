@@ -24,7 +24,7 @@ export interface Acceptance {
   readonly plans: readonly EventPlan[]
   /** `KEPT`: its source is paused. `QUARANTINED`: it is a dead letter. */
   readonly action: 'ACCEPTED' | 'UNMATCHED' | 'KEPT' | 'QUARANTINED'
-  readonly letter: NewDeadLetter | null
+  readonly deadLetter: NewDeadLetter | null
 }
 
 /** Says how the payload differs from its schema; senders cannot set it. */
@@ -46,14 +46,14 @@ export function planAcceptance(
   // The common case: the event goes straight to its routes.
   if (isPlain && source.status === 'active') {
     const plan = planEvent(deps, draft, payload, header, dedupForMs, mayBegin)
-    const { event, writes, letter } = plan
+    const { event, writes, deadLetter } = plan
     return {
       event,
       writes,
       plans: [plan],
-      action: letter !== null ? 'QUARANTINED' : event.matched === 0 ? 'UNMATCHED' : 'ACCEPTED',
+      action: deadLetter !== null ? 'QUARANTINED' : event.matched === 0 ? 'UNMATCHED' : 'ACCEPTED',
       // Logged with its plan.
-      letter: null,
+      deadLetter: null,
     }
   }
   const tag = catalog?.mismatch === 'tag' ? (source.mismatch?.(draft.subject, payload) ?? null) : null
@@ -73,7 +73,7 @@ export function planAcceptance(
     }),
   ]
   const action = event.matched === 0 ? 'UNMATCHED' : 'ACCEPTED'
-  return { event, writes: plans.flatMap(({ writes }) => writes), plans, action, letter: null }
+  return { event, writes: plans.flatMap(({ writes }) => writes), plans, action, deadLetter: null }
 }
 
 function keep(ids: Ids, source: Source, draft: Draft, dedupForMs: number): Acceptance {
@@ -83,7 +83,7 @@ function keep(ids: Ids, source: Source, draft: Draft, dedupForMs: number): Accep
     { w: 'event.append', event, dedupForMs },
     { w: 'work.add', work, lease: null, delayMs: 0 },
   ]
-  return { event, writes, plans: [], action: 'KEPT', letter: null }
+  return { event, writes, plans: [], action: 'KEPT', deadLetter: null }
 }
 
 /** An event that no definition can process. */
@@ -105,12 +105,12 @@ function quarantine(
   refusal: Refusal,
 ): Acceptance {
   const event: NewEvent = { ...draft, matched: 1 }
-  const { writes, letter, beside } = failedOnIngest(deps, event, source.hash, refusal)
+  const { writes, deadLetter, beside } = failedOnIngest(deps, event, source.hash, refusal)
   return {
     event,
     writes: [{ w: 'event.append', event, dedupForMs }, ...writes],
     plans: beside,
     action: 'QUARANTINED',
-    letter,
+    deadLetter,
   }
 }

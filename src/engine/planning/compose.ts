@@ -4,7 +4,7 @@ import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { EngineBase, LeasedOnInsert, PlanEvent } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
-import type { Pool } from '../leases/index.ts'
+import type { JobSlots } from '../leases/index.ts'
 import { makeLeasedOnInsert } from './leased-on-insert.ts'
 import { type MayBegin, type PlanDeps, planAlone, planEvent } from './plan.ts'
 
@@ -28,14 +28,14 @@ export interface Planning {
 export function composePlanning(
   deps: Pick<EngineBase, 'log' | 'time' | 'ids' | 'code' | 'vars' | 'wake'> & {
     readonly registry: Registry
-    readonly pool: Pool
+    readonly jobSlots: JobSlots
     runs(consumer: string): boolean
     /** null: nothing is leased on insert now. */
     owner(): Incarnation | null
     suspect(): void
   },
 ): Planning {
-  const { pool } = deps
+  const { jobSlots } = deps
   // Flow control limits what is leased on insert, and plans events itself: `limitBy` registers it once both are made.
   let limits: InsertLimits
   const planning: PlanDeps = {
@@ -50,8 +50,8 @@ export function composePlanning(
       planAlone(planning, route, { ...draft, matched: 1 }, payload, header, dedupForMs),
     leasedOnInsert: makeLeasedOnInsert({
       ...deps,
-      start: pool.start,
-      giveBack: pool.giveBack,
+      start: jobSlots.start,
+      giveBack: jobSlots.giveBack,
       forgetLeased: (tenant, route) => limits.forgetLeased(tenant, route),
     }),
     limitBy(given) {

@@ -51,21 +51,21 @@ export function refusedWork(
 ): {
   readonly work: NewWork
   readonly writes: readonly Write[]
-  readonly letter: NewDeadLetter
+  readonly deadLetter: NewDeadLetter
 } {
   const work = newIntake(ids, event, definition)
   const error = storableError(event, refusal.error)
   const counters = { attempts: 0, waits: 0, losses: 0 }
   const note = { ...EMPTY_NOTE, class: refusal.class, lastError: error }
-  const letter = newDeadLetter(ids, work, event, null, { ...refusal, error, attempts: 0, key: null })
+  const deadLetter = newDeadLetter(ids, work, event, null, { ...refusal, error, attempts: 0, key: null })
   return {
     work,
     writes: [
       { w: 'work.add', work, lease: null, delayMs: 0 },
       { w: 'work.settle', work: work.id, to: 'dead', counters, note },
-      { w: 'deadLetter.put', row: letter },
+      { w: 'deadLetter.put', row: deadLetter },
     ],
-    letter,
+    deadLetter,
   }
 }
 

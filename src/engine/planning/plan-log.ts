@@ -4,7 +4,7 @@ import type { Log } from '../../ports/log.ts'
 import type { EventPlan } from '../commit/index.ts'
 import { lineOf } from '../observe/index.ts'
 
-export function logPlan(log: Pick<Log, 'control'>, { event, disabled, letter }: EventPlan): void {
+export function logPlan(log: Pick<Log, 'control'>, { event, disabled, deadLetter }: EventPlan): void {
   for (const { work, route } of disabled) {
     const message = 'the route is disabled; replay the event once it is active'
     log.control(
@@ -16,8 +16,8 @@ export function logPlan(log: Pick<Log, 'control'>, { event, disabled, letter }: 
       }),
     )
   }
-  if (letter === null) return
-  const { workId: work, class: failureClass, reason: errorCode, lastError: message } = letter
+  if (deadLetter === null) return
+  const { workId: work, class: failureClass, reason: errorCode, lastError: message } = deadLetter
   log.control(
     lineOf('dead-letter', 'DEAD_LETTERED', event, { work, class: failureClass, errorCode, message }),
   )

@@ -20,7 +20,7 @@ import type { Code } from '../../ports/code.ts'
 import type { Write } from '../../ports/store.ts'
 import type { Beginning, Draft, EventPlan, PlanEvent, PlannedJob } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
-import { type Pool, sizeOf } from '../leases/index.ts'
+import { type JobSlots, sizeOf } from '../leases/index.ts'
 import { hidingScope, isHiding } from '../secrets/index.ts'
 import { failOnIngest } from '../settlement/index.ts'
 import { newIntake, type Refusal, receiverOf, refuse, refusedWork } from './intake-job.ts'
@@ -29,7 +29,7 @@ const NO_COUNTERS = { attempts: 0, waits: 0, losses: 0 }
 
 export interface PlanDeps {
   readonly registry: Registry
-  readonly pool: Pool
+  readonly jobSlots: JobSlots
   /** Whether a job of the route may run at once: no failure or refusal has paused the route or the host it calls. */
   mayLeaseOnInsert(tenant: TenantId, route: Route): boolean
   /** A job of the route is about to be leased on insert. */
@@ -74,7 +74,7 @@ function planLater(
     { w: 'event.append', event, dedupForMs },
     { w: 'work.add', work: newIntake(ids, event, ''), lease: null, delayMs: 0 },
   ]
-  const none = { leasedOnInsert: [], owner: null, letter: null, disabled: [] }
+  const none = { leasedOnInsert: [], owner: null, deadLetter: null, disabled: [] }
   return { event, stored: null, payload, header, writes, adds: 1, ...none }
 }
 
@@ -122,7 +122,7 @@ export function planRefused(
   const source = name === null ? null : deps.registry.source(event.tenant, name)
   const refused = failedOnIngest(deps, event, source?.hash ?? '', refusal)
   const append: readonly Write[] = stored === null ? [{ w: 'event.append', event, dedupForMs }] : []
-  const { letter, beside } = refused
+  const { deadLetter, beside } = refused
   const writes = [...append, ...refused.writes]
   return {
     event,
@@ -133,7 +133,7 @@ export function planRefused(
     adds: 0,
     leasedOnInsert: [],
     owner: null,
-    letter,
+    deadLetter,
     disabled: [],
     beside,
   }
@@ -150,13 +150,13 @@ export function failedOnIngest(
   refusal: Refusal,
 ): {
   readonly writes: readonly Write[]
-  readonly letter: NewDeadLetter
+  readonly deadLetter: NewDeadLetter
   readonly beside: readonly EventPlan[]
 } {
-  const { work, letter, writes } = refusedWork(deps.ids, event, definition, refusal)
+  const { work, deadLetter, writes } = refusedWork(deps.ids, event, definition, refusal)
   const plan: PlanEvent = (...args) => planEvent(deps, ...args)
-  const failed = failOnIngest({ ids: deps.ids, plan }, event.tenant, work, event, letter)
-  return { writes: [...writes, ...failed.writes], letter, beside: failed.plans }
+  const failed = failOnIngest({ ids: deps.ids, plan }, event.tenant, work, event, deadLetter)
+  return { writes: [...writes, ...failed.writes], deadLetter, beside: failed.plans }
 }
 
 /** Appends the event if it is new. `replayOf`: its routes have had jobs for it before. */
@@ -202,7 +202,18 @@ export function planWork(
       adds += 1
     }
   }
-  const plan = { event, stored, payload, header, writes, adds, leasedOnInsert, owner, letter: null, disabled }
+  const plan = {
+    event,
+    stored,
+    payload,
+    header,
+    writes,
+    adds,
+    leasedOnInsert,
+    owner,
+    deadLetter: null,
+    disabled,
+  }
   return begins === null ? plan : { ...plan, begins }
 }
 
@@ -245,7 +256,7 @@ function isLeasedOnInsert(
   const isOurs = isHere && deps.runs(route.consumer)
   const canRun = owner !== null && isOurs && route.status === 'active' && route.isImmediate
   const isLeasedOnInsert =
-    canRun && deps.mayLeaseOnInsert(tenant, route) && deps.pool.take(id, tenant, sizeOf(event), beside)
+    canRun && deps.mayLeaseOnInsert(tenant, route) && deps.jobSlots.take(id, tenant, sizeOf(event), beside)
   if (isLeasedOnInsert && route.of !== undefined) deps.noteLeased(tenant, route)
   return isLeasedOnInsert
 }

@@ -17,12 +17,12 @@ import { inLane, newWork } from './plan.ts'
 export function replayedWork(
   deps: { readonly ids: Ids; readonly vars: Vars },
   route: Route,
-  letter: Pick<DeadLetter, 'id'>,
+  deadLetter: Pick<DeadLetter, 'id'>,
   event: StoredEvent,
   died: WorkRow | null,
 ): NewWork {
   const element = route.each === null ? null : (died?.element ?? null)
-  const plain = newWork(deps.ids, route, event, letter.id)
+  const plain = newWork(deps.ids, route, event, deadLetter.id)
   const work = element === null ? plain : { ...plain, element }
   if (route.lane === null) return work
   try {

@@ -76,7 +76,7 @@ function makeLoop() {
         route: () => null,
         tenantCount: () => 1,
       },
-      pool: {
+      jobSlots: {
         free: () => 192,
         canRunIsolated: () => true,
         roomForBytes: () => 1_000,

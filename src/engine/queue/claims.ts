@@ -14,7 +14,7 @@ import type { EngineBase } from '../commit/index.ts'
 import type { EngineConfig } from '../config.ts'
 import { type Registry, subscriptionOf } from '../definitions/index.ts'
 import { type FlowControl, nameOf } from '../flow-control/index.ts'
-import { type Item, makeItem, type Pool } from '../leases/index.ts'
+import { type Item, type JobSlots, makeItem } from '../leases/index.ts'
 import type { LostClaims } from './lost-claims.ts'
 
 export interface Claims {
@@ -67,7 +67,7 @@ type Left = 'nothing' | 'no-slot' | 'paced' | 'runs-isolated'
 export function makeClaims(
   deps: Pick<EngineBase, 'store' | 'clock' | 'code' | 'log' | 'time'> & {
     readonly registry: Registry
-    readonly pool: Pool
+    readonly jobSlots: JobSlots
     readonly flowControl: FlowControl
     readonly lostClaims: LostClaims
     owner(): Incarnation | null
@@ -80,7 +80,7 @@ export function makeClaims(
   },
   config: Pick<EngineConfig, 'pollMs' | 'concurrency'>,
 ): Claims {
-  const { store, clock, code, log, registry, pool, flowControl, time, lostClaims } = deps
+  const { store, clock, code, log, registry, jobSlots, flowControl, time, lostClaims } = deps
   let started = false
   let stopped = false
   let active: Promise<void> | null = null
@@ -227,7 +227,7 @@ export function makeClaims(
         limit === undefined ? { tenant, consumer, max } : { tenant, consumer, max, limit },
       ),
       max,
-      maxIsolated: pool.canRunIsolated() ? 1 : 0,
+      maxIsolated: jobSlots.canRunIsolated() ? 1 : 0,
       codeHashes: code.hashes(),
     })
 
@@ -306,20 +306,20 @@ export function makeClaims(
   const crowd = () => ({
     concurrency: config.concurrency,
     tenants: registry.tenantCount(),
-    running: pool.tenants(),
+    running: jobSlots.tenants(),
     hungry: hungryTenants,
   })
 
   /** Returns how long to sleep. */
   const claimOnce = async (): Promise<number> => {
     const owner = deps.owner()
-    const free = Math.min(CLAIM_MAX, pool.free(), pool.roomForBytes())
+    const free = Math.min(CLAIM_MAX, jobSlots.free(), jobSlots.roomForBytes())
     if (free <= 0) left = 'no-slot'
     if (owner === null || free <= 0) return config.pollMs
     let claiming: readonly Consumer[] = []
     try {
       for (const item of await lostClaims.collect(owner)) {
-        if (!isIsolated(item.work) || pool.canRunIsolated()) {
+        if (!isIsolated(item.work) || jobSlots.canRunIsolated()) {
           flowControl.took(item.work.tenant, item.work.consumer, 1, false)
           launch(item)
         } else lostClaims.suspect()
@@ -354,7 +354,7 @@ export function makeClaims(
       )
       for (const { tenant, consumer, room } of slots) {
         const count = counts.get(nameOf(tenant, consumer)) ?? 0
-        flowControl.took(tenant, consumer, count, !isFull && count < room && pool.canRunIsolated())
+        flowControl.took(tenant, consumer, count, !isFull && count < room && jobSlots.canRunIsolated())
       }
       const due = isBrief || (result.nextDueAt !== null && result.nextDueAt <= result.now)
       hungry = new Set(due ? full.map(({ tenant, consumer }) => nameOf(tenant, consumer)) : [])
@@ -382,20 +382,20 @@ export function makeClaims(
 
   const launch = (item: Item) => {
     // Jobs leased on insert may have taken the slots meanwhile. Claimed jobs run anyway, and the next claim waits.
-    pool.takeAnyway()
+    jobSlots.takeAnyway()
     flowControl.claimed(item)
-    pool.start(item)
+    jobSlots.start(item)
   }
 
   /** How long to wait for more slots before the free ones are filled. */
   const gatherMs = () =>
-    pool.free() >= Math.min(CLAIM_MAX, Math.ceil(config.concurrency / GATHER_SHARE)) ? 0 : GATHER_MS
+    jobSlots.free() >= Math.min(CLAIM_MAX, Math.ceil(config.concurrency / GATHER_SHARE)) ? 0 : GATHER_MS
 
   const sleepFor = ({ nextDueAt, now }: ClaimResult): number => {
     // A consumer that used its whole limit is not asked next time; that claim shows when the others are due.
     if (left === 'paced') return 0
     if (nextDueAt === null || nextDueAt <= now)
-      return left === 'no-slot' && pool.free() > 0 ? gatherMs() : config.pollMs
+      return left === 'no-slot' && jobSlots.free() > 0 ? gatherMs() : config.pollMs
     return Math.min(config.pollMs, nextDueAt - now)
   }
 
@@ -410,7 +410,7 @@ export function makeClaims(
       if (left !== 'no-slot' || active !== null) schedule(delayMs)
     },
     isBehind: () => left === 'no-slot',
-    takes: (consumer) => started && deps.runs(consumer) && pool.free() > 0 && left !== 'no-slot',
+    takes: (consumer) => started && deps.runs(consumer) && jobSlots.free() > 0 && left !== 'no-slot',
     shareOnInsert(tenant) {
       const share = shareOf(tenant, crowd())
       return left === 'no-slot' ? Math.min(share, Math.ceil(config.concurrency / 2)) : share

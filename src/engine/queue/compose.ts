@@ -9,7 +9,7 @@ import type { Registry } from '../definitions/index.ts'
 import type { DeadLetterRouteJob } from '../effects/index.ts'
 import type { FlowControl } from '../flow-control/index.ts'
 import type { IntakeItems } from '../ingest/index.ts'
-import type { BeginJob, Lease, Pool } from '../leases/index.ts'
+import type { BeginJob, JobSlots, Lease } from '../leases/index.ts'
 import type { Decisions, Settler } from '../settlement/index.ts'
 import type { DeliveryRunner } from '../webhooks/index.ts'
 import type { WorkflowItems } from '../workflows/index.ts'
@@ -38,7 +38,7 @@ export function composeQueue(
     readonly settler: Settler
     readonly decisions: Decisions
     readonly lease: Lease
-    readonly pool: Pool
+    readonly jobSlots: JobSlots
     readonly flowControl: FlowControl
     readonly begin: BeginJob['begin']
     readonly startLimit: BeginJob['startLimit']
@@ -57,7 +57,7 @@ export function composeQueue(
   },
   config: Pick<EngineConfig, 'pollMs' | 'concurrency' | 'isShared'>,
 ): Queue {
-  const { store, signals, pool, lease, wake } = given
+  const { store, signals, jobSlots, lease, wake } = given
   const deps = { ...given, owner: lease.owner, holds: lease.holds }
   const lostClaims = makeLostClaims({ ...deps, tenants: () => tenantsInStore(store) })
   const suspect = () => {
@@ -76,7 +76,7 @@ export function composeQueue(
   const claims = makeClaims({ ...deps, lostClaims, leaveWork: workLeft.send }, config)
   signals.wake.listen(claims.wake)
   signals.room.listen(claims.room)
-  pool.serve({
+  jobSlots.serve({
     run: (item, hasWaited, over) => (hasWaited ? runner.runLate : runner.run)(item, over),
     share: claims.shareOnInsert,
     onFree: claims.freed,

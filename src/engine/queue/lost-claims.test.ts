@@ -22,7 +22,7 @@ function makeWorld() {
     },
     clock: { monotonic: () => now },
     log: { warn: () => {} },
-    pool: { watch: () => ({ holds: () => false, stop: () => {} }) },
+    jobSlots: { watch: () => ({ holds: () => false, stop: () => {} }) },
     tenants: async () => ['main' as TenantId],
   } as never)
   return {

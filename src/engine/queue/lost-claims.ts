@@ -7,7 +7,7 @@
 import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
 import type { WorkRow } from '../../core/queue/work/index.ts'
 import type { EngineDeps } from '../config.ts'
-import { type Item, makeItem, type Pool } from '../leases/index.ts'
+import { type Item, type JobSlots, makeItem } from '../leases/index.ts'
 
 export interface LostClaims {
   /** A response was lost that may have leased jobs to this node. */
@@ -22,11 +22,11 @@ const AGAIN_MS = [2_000, 10_000, 60_000]
 
 export function makeLostClaims(
   deps: Pick<EngineDeps, 'store' | 'clock' | 'log'> & {
-    readonly pool: Pool
+    readonly jobSlots: JobSlots
     tenants(): Promise<readonly TenantId[]>
   },
 ): LostClaims {
-  const { store, clock, log, pool } = deps
+  const { store, clock, log, jobSlots } = deps
   /** When to look, by the monotonic clock. */
   let looks: readonly number[] = []
 
@@ -51,7 +51,7 @@ export function makeLostClaims(
       if (!looks.some((at) => at <= now)) return []
       looks = looks.filter((at) => at > now)
       // Jobs that start and end during the look are listed as leased, and are not lost claims.
-      const watch = pool.watch()
+      const watch = jobSlots.watch()
       try {
         const found: Item[] = []
         for (const tenant of await deps.tenants()) {

@@ -152,7 +152,7 @@ export function makeRunner(
     }
   }
 
-  const toldCode = new Set<string>()
+  const loggedCode = new Set<string>()
 
   /** All its jobs wait for the same reason, so one log line is enough. */
   const logRefused = (
@@ -160,12 +160,12 @@ export function makeRunner(
     error: CodeRefusedError,
   ) => {
     const { codeHash, message } = error
-    if (toldCode.has(codeHash)) return
-    toldCode.add(codeHash)
+    if (loggedCode.has(codeHash)) return
+    loggedCode.add(codeHash)
     log.error('code.refused', { tenant, consumer, codeHash, error: message })
   }
 
-  const toldKinds = new Set<string>()
+  const loggedKinds = new Set<string>()
 
   /** Another version created the job, and runs it. One log line is enough. */
   const logUnknown = ({
@@ -173,8 +173,8 @@ export function makeRunner(
     tenant,
     consumer,
   }: Pick<WorkRow, 'tenant' | 'consumer'> & { readonly kind: string }) => {
-    if (toldKinds.has(kind)) return
-    toldKinds.add(kind)
+    if (loggedKinds.has(kind)) return
+    loggedKinds.add(kind)
     log.warn('work.not-understood', { tenant, consumer, kind })
   }
 
@@ -206,9 +206,9 @@ export function makeRunner(
   }
 
   /** A replay uses the key of its dead letter or its event, whatever the deployed formula says: it is the same effect. */
-  const keyOfReplayed = async ({ work, letter }: Item, scope: Scope): Promise<string | null> => {
+  const keyOfReplayed = async ({ work, deadLetter }: Item, scope: Scope): Promise<string | null> => {
     if (work.replayOf === null) return null
-    if (deadLetterOf(work) !== null) return letter?.key ?? null
+    if (deadLetterOf(work) !== null) return deadLetter?.key ?? null
     const items = await deps.store.forTenant(work.tenant).workOfEvent(work.eventId)
     const isEarlier = (one: WorkRow) =>
       one.consumer === work.consumer && one.element === work.element && byAge(one, work) < 0

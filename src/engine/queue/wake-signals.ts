@@ -43,25 +43,25 @@ export function makeNodeWakes(
   let unlisten = () => {}
   const learning = new Map<TenantId, { again: Kinds | undefined }>()
   const notifyWork = makeThrottled(clock, WORK_EVERY_MS, () => wakes.send({ wake: 'work' }))
-  const tellers = new Map<TenantId, { kinds: Kinds | undefined; send(): void }>()
+  const senders = new Map<TenantId, { kinds: Kinds | undefined; send(): void }>()
 
   const notifyChanged = (tenant: TenantId, kind: Followed | null) => {
-    const teller = tellers.get(tenant) ?? makeTeller(tenant)
-    teller.kinds = together(teller.kinds, kind === null ? null : new Set([kind]))
-    teller.send()
+    const sender = senders.get(tenant) ?? makeSender(tenant)
+    sender.kinds = together(sender.kinds, kind === null ? null : new Set([kind]))
+    sender.send()
   }
 
-  const makeTeller = (tenant: TenantId) => {
-    const teller = {
+  const makeSender = (tenant: TenantId) => {
+    const sender = {
       kinds: undefined as Kinds | undefined,
       send: makeThrottled(clock, CHANGED_EVERY_MS, () => {
-        const { kinds } = teller
-        teller.kinds = undefined
+        const { kinds } = sender
+        sender.kinds = undefined
         wakes.send({ wake: 'definitions', tenant, ...(kinds == null ? {} : { kinds: [...kinds].sort() }) })
       }),
     }
-    tellers.set(tenant, teller)
-    return teller
+    senders.set(tenant, sender)
+    return sender
   }
 
   const jitterMs = () => Math.round(JITTER_MS * random.unit())

@@ -6,16 +6,23 @@ import type { Write } from '../../ports/store.ts'
 import { makeDeadLetterEnd } from './dead-letter-end.ts'
 import { again, cancelled, type Decision, dead, done, parked, skipped } from './job-decision.ts'
 import type { RowPart } from './participants.ts'
-import { DEAD_LETTER_ID, LETTER, makeLeased, PLAIN_ROUTE, SAYING } from './settlement.fixture.ts'
+import { DEAD_LETTER_ID, DECISION_INPUT, LETTER, makeLeased, PLAIN_ROUTE } from './settlement.fixture.ts'
 
 const ids = makeIds({ now: () => 0, bytes: (length) => new Uint8Array(length) })
 const WHY = { class: 'validation' as FailureClass, reason: 'rejected', error: 'answered 422' } as const
-const TRIED = { counters: { attempts: 2, waits: 0, losses: 0 }, note: { ...SAYING.note, key: 'BOOK:o1' } }
-const MERGED: Decision = { ...done(SAYING), to: 'merged' }
+const TRIED = {
+  counters: { attempts: 2, waits: 0, losses: 0 },
+  note: { ...DECISION_INPUT.note, key: 'BOOK:o1' },
+}
+const MERGED: Decision = { ...done(DECISION_INPUT), to: 'merged' }
 
 const end = (decision: Decision, letter: DeadLetter | null) => {
   const held = makeLeased(letter === null ? {} : { replayOf: DEAD_LETTER_ID })
-  return makeDeadLetterEnd({ ids })(decision, { held, route: PLAIN_ROUTE, letter }) as RowPart | null
+  return makeDeadLetterEnd({ ids })(decision, {
+    held,
+    route: PLAIN_ROUTE,
+    deadLetter: letter,
+  }) as RowPart | null
 }
 const rowOf = (part: RowPart | null) => (part!.writes![0] as Extract<Write, { w: 'deadLetter.put' }>).row
 
@@ -37,18 +44,22 @@ describe('a job that replays nothing', () => {
     })
   })
 
-  test.each([done(SAYING), skipped(SAYING), cancelled(SAYING), parked(SAYING), again(1, SAYING), MERGED])(
-    'gets none where it is $to',
-    (decision) => {
-      expect(end(decision, null)).toBeNull()
-    },
-  )
+  test.each([
+    done(DECISION_INPUT),
+    skipped(DECISION_INPUT),
+    cancelled(DECISION_INPUT),
+    parked(DECISION_INPUT),
+    again(1, DECISION_INPUT),
+    MERGED,
+  ])('gets none where it is $to', (decision) => {
+    expect(end(decision, null)).toBeNull()
+  })
 })
 
 describe('a replay', () => {
   test.each([
-    [done(SAYING), { state: 'resolved', attempts: 3 }],
-    [skipped(SAYING), { state: 'resolved', attempts: 3 }],
+    [done(DECISION_INPUT), { state: 'resolved', attempts: 3 }],
+    [skipped(DECISION_INPUT), { state: 'resolved', attempts: 3 }],
     [MERGED, { state: 'resolved', attempts: 3 }],
     [cancelled(TRIED), { state: 'open', lastError: 'answered 503', step: 'call' }],
     [dead(WHY, TRIED), { state: 'open', class: 'validation', lastError: 'answered 422', step: 'call' }],
@@ -66,7 +77,7 @@ describe('a replay', () => {
   test('of a dead letter from before failures were stored names the failure of the replay that fails', () => {
     const old = { ...LETTER, failureId: null }
     expect(rowOf(end(dead(WHY, TRIED), old)).failureId).toBe(failureId(makeLeased().work.id))
-    expect(rowOf(end(done(SAYING), old)).failureId).toBeNull()
+    expect(rowOf(end(done(DECISION_INPUT), old)).failureId).toBeNull()
   })
 
   test.each(['open', 'ready_to_replay', 'resolved', 'discarded'] as const)(

@@ -16,8 +16,8 @@ import type { Decision, Held } from './job-decision.ts'
 import type { RowPart, RowParticipant } from './participants.ts'
 
 export function makeDeadLetterEnd({ ids }: { readonly ids: Ids }): RowParticipant {
-  return (decision, { held, route, letter }) => {
-    if (letter !== null) return stepReplayed(letter, held.work, route, decision)
+  return (decision, { held, route, deadLetter }) => {
+    if (deadLetter !== null) return stepReplayed(deadLetter, held.work, route, decision)
     if (decision.to !== 'dead') return null
     const { class: failureClass, reason, error, counters, note } = decision
     const died = {
@@ -45,12 +45,12 @@ function stepOf(
 
 /** A replay ends its dead letter, or opens it again: it never makes a second one. */
 function stepReplayed(
-  letter: DeadLetter,
+  deadLetter: DeadLetter,
   work: Held['work'],
   route: Route | null,
   decision: Decision,
 ): RowPart | null {
-  if (letter.state !== 'replaying') return null
+  if (deadLetter.state !== 'replaying') return null
   const event: DeadLetterEvent =
     decision.to === 'dead'
       ? {
@@ -64,14 +64,17 @@ function stepReplayed(
       : decision.to === 'cancelled'
         ? { type: 'cancelled', attempts: decision.counters.attempts }
         : { type: 'succeeded' }
-  const { tenant: _tenant, createdAt: _createdAt, updatedAt: _updatedAt, ...row } = letter
+  const { tenant: _tenant, createdAt: _createdAt, updatedAt: _updatedAt, ...row } = deadLetter
   const step = stepDeadLetter(row, event)
   assert(step.ok, 'a replaying dead letter can end')
   return {
-    guards: [{ g: 'version', of: 'deadLetter', key: letter.id, version: letter.version }],
+    guards: [{ g: 'version', of: 'deadLetter', key: deadLetter.id, version: deadLetter.version }],
     // A dead letter from before failures were stored gets that of its first replay that fails.
     writes: [
-      { w: 'deadLetter.put', row: { ...step.row, failureId: letter.failureId ?? failureOf(work, decision) } },
+      {
+        w: 'deadLetter.put',
+        row: { ...step.row, failureId: deadLetter.failureId ?? failureOf(work, decision) },
+      },
     ],
   }
 }

@@ -36,13 +36,13 @@ export const NO_FAILURE_CHANGE: FailureChange = { writes: [], plans: [] }
 /** Why a parked job is not retried. */
 export const PARKED_REASON = 'parked'
 
-type TellDeps = Pick<EngineBase, 'ids' | 'plan'>
+type NoticeDeps = Pick<EngineBase, 'ids' | 'plan'>
 
 export interface Failures {
   /** The participant of every job that fails, or that failed before. */
   change(decision: Decision, row: EndingRow): Promise<FailureChange | null>
   /** An operator discards the dead letter, and with it the failure. */
-  discard(letter: DeadLetter, event: NewEvent): Promise<FailureChange>
+  discard(deadLetter: DeadLetter, event: NewEvent): Promise<FailureChange>
 }
 
 /** Whether the decision concerns a failure. For nearly all jobs it does not. */
@@ -72,21 +72,23 @@ function isFailedTry(attempt: Attempt | null): boolean {
 }
 
 export function makeFailures(
-  deps: TellDeps & {
+  deps: NoticeDeps & {
     readonly store: Pick<Store, 'forTenant'>
-    readonly commits: Pick<Commits, 'stubbornly'>
+    readonly commits: Pick<Commits, 'retryUntilAvailable'>
     now(): Instant
   },
 ): Failures {
   const { store, commits } = deps
   return {
-    async change(decision, { held, route, letter }) {
+    async change(decision, { held, route, deadLetter }) {
       const { work, event } = held
-      const id = letter?.failureId ?? failureId(work.id)
+      const id = deadLetter?.failureId ?? failureId(work.id)
       // A replay that has not failed itself continues the failure of its dead letter; a dead letter from before failures were
       // stored has none.
-      const isKept = work.class !== null || (letter !== null && letter.failureId !== null)
-      const known = isKept ? await commits.stubbornly(() => store.forTenant(work.tenant).failure(id)) : null
+      const isKept = work.class !== null || (deadLetter !== null && deadLetter.failureId !== null)
+      const known = isKept
+        ? await commits.retryUntilAvailable(() => store.forTenant(work.tenant).failure(id))
+        : null
       const happened = eventOf(held, decision)
       if (happened === null) return null
       const isOver = happened.type === 'succeeded' || happened.type === 'closed'
@@ -130,19 +132,19 @@ export function makeFailures(
 
 /** For an event that is dead-lettered at ingest: its intake job never ran. */
 export function failOnIngest(
-  deps: TellDeps,
+  deps: NoticeDeps,
   tenant: TenantId,
   work: NewWork,
   event: NewEvent,
-  letter: NewDeadLetter,
+  deadLetter: NewDeadLetter,
 ): FailureChange {
-  const { class: failureClass, reason, lastError, key, attempts } = letter
-  const told = tellable(event, lastError)
+  const { class: failureClass, reason, lastError, key, attempts } = deadLetter
+  const told = redactedError(event, lastError)
   const tried = { workId: work.id, eventId: event.id, class: failureClass, key, attempts, lastError: told }
   const cause = causeOfEnd(work.consumer, tried, reason, event)
   const before = newFailure(failureId(work.id), work, event, null)
   const row = stepFailure(before, { type: 'ended', tried, reason, cause }) ?? before
-  const writes: Write[] = [{ w: 'failure.put', row }, raise(deps.ids, row, letter.runbook)]
+  const writes: Write[] = [{ w: 'failure.put', row }, raise(deps.ids, row, deadLetter.runbook)]
   if (isCanonical(event)) return { writes, plans: [] }
   const plan = canonicalEvent(deps, {
     tenant,
@@ -162,7 +164,7 @@ const UNTOLD = 'the text is with the work item: its event is sensitive'
  * Events about failures go to any subscriber; the texts of vendors about a sensitive event may quote it, also where no path
  * says so.
  */
-function tellable({ sensitive }: Pick<NewEvent, 'sensitive'>, error: string): string {
+function redactedError({ sensitive }: Pick<NewEvent, 'sensitive'>, error: string): string {
   return sensitive.length === 0 ? error : (STATUS_ALONE.exec(error)?.[0] ?? UNTOLD)
 }
 
@@ -174,7 +176,7 @@ function eventOf({ work, event }: Held, decision: Decision): FailureEvent | null
     class: failureClass,
     key: note.key ?? work.key,
     attempts: counters.attempts,
-    lastError: tellable(event, lastError),
+    lastError: redactedError(event, lastError),
   })
   const ended = (tried: FailedTry, reason: string): FailureEvent => ({
     type: 'ended',

@@ -17,11 +17,11 @@ export {
   again,
   cancelled,
   type Decision,
+  type DecisionInput,
   dead,
   done,
   type Held,
   parked,
-  type Saying,
   type Settlement,
   skipped,
 } from './job-decision.ts'

@@ -10,7 +10,7 @@ import type { Planned } from '../commit/index.ts'
 import type { Item } from '../leases/index.ts'
 
 /** What a decision is about; `owner` is needed only if a lease guards it. */
-export type Held = Pick<Item, 'work' | 'event' | 'letter'>
+export type Held = Pick<Item, 'work' | 'event' | 'deadLetter'>
 
 /** The fields of every decision. */
 export interface DecisionBase {
@@ -51,42 +51,42 @@ export type Decision = DecisionBase &
   )
 
 /** The input of a decision below: omitted fields are not needed. */
-export type Saying = Pick<DecisionBase, 'counters' | 'note'> & Partial<DecisionBase>
+export type DecisionInput = Pick<DecisionBase, 'counters' | 'note'> & Partial<DecisionBase>
 
 const NOTHING: Pick<DecisionBase, 'guards' | 'writes' | 'attempt'> = { guards: [], writes: [], attempt: null }
 
-export function done(saying: Saying): Decision {
-  return { to: 'done', ...NOTHING, ...saying }
+export function done(input: DecisionInput): Decision {
+  return { to: 'done', ...NOTHING, ...input }
 }
 
 /** Another job, or an earlier run, has done it, or it has nothing to do. */
-export function skipped(saying: Saying): Decision {
-  return { to: 'skipped', ...NOTHING, ...saying }
+export function skipped(input: DecisionInput): Decision {
+  return { to: 'skipped', ...NOTHING, ...input }
 }
 
-export function cancelled(saying: Saying): Decision {
-  return { to: 'cancelled', ...NOTHING, ...saying }
+export function cancelled(input: DecisionInput): Decision {
+  return { to: 'cancelled', ...NOTHING, ...input }
 }
 
 /** It waits for a user's decision. */
-export function parked(saying: Saying): Decision {
-  return { to: 'parked', ...NOTHING, ...saying }
+export function parked(input: DecisionInput): Decision {
+  return { to: 'parked', ...NOTHING, ...input }
 }
 
 /** `expiresInMs`: how much time it has from then on. Omitted: as much as it had. */
 export function again(
   delayMs: number,
-  saying: Saying & { readonly expiresInMs?: number },
+  input: DecisionInput & { readonly expiresInMs?: number },
 ): Extract<Decision, { to: 'again' }> {
-  return { to: 'again', delayMs, ...NOTHING, ...saying }
+  return { to: 'again', delayMs, ...NOTHING, ...input }
 }
 
 /** `step`: how far it came. */
 export function dead(
   why: Pick<Extract<Decision, { to: 'dead' }>, 'class' | 'reason' | 'error' | 'step'>,
-  saying: Saying,
+  input: DecisionInput,
 ): Extract<Decision, { to: 'dead' }> {
-  return { to: 'dead', ...why, ...NOTHING, ...saying }
+  return { to: 'dead', ...why, ...NOTHING, ...input }
 }
 
 /** The row of a job that ends or is put back. */
@@ -94,7 +94,7 @@ export interface EndingRow {
   readonly held: Held
   readonly route: Route | null
   /** The dead letter that the job replays. */
-  readonly letter: DeadLetter | null
+  readonly deadLetter: DeadLetter | null
 }
 
 /** The result of a decision. */

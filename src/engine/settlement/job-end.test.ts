@@ -8,14 +8,14 @@ import { again, cancelled, type Decision, dead, done, type EndingRow, parked } f
 import { type JobEnd, makePlanEnd } from './job-end.ts'
 import {
   DEAD_LETTER_ID,
+  DECISION_INPUT,
   LETTER,
   makeLeased,
   ORDERED_ROUTE,
   PLAIN_ROUTE,
-  SAYING,
 } from './settlement.fixture.ts'
 
-const DEAD = dead({ class: 'validation', reason: 'rejected', error: 'answered 422' }, SAYING)
+const DEAD = dead({ class: 'validation', reason: 'rejected', error: 'answered 422' }, DECISION_INPUT)
 const OWN: Write = { w: 'deadLetter.put', row: LETTER }
 const FAILURE_PLAN = { writes: [] } as unknown as EventPlan
 const ids = makeIds({ now: () => 0, bytes: (length) => new Uint8Array(length) })
@@ -35,7 +35,7 @@ function makeWorld(stored: DeadLetter | null = null) {
   const planEnd = makePlanEnd({
     store,
     ids,
-    commits: { stubbornly: (read) => read() },
+    commits: { retryUntilAvailable: (read) => read() },
     failures: {
       async change(_decision, row) {
         rows.push(row)
@@ -58,10 +58,10 @@ const settledOf = ({ writes }: JobEnd) => writes[0] as Extract<Write, { w: 'work
 describe('the end of a job', () => {
   test('that never failed is known at once, and is one write besides those of the decision', () => {
     const { planEnd, reads } = makeWorld()
-    const end = planEnd(makeLeased(), PLAIN_ROUTE, done({ ...SAYING, writes: [OWN] }), true)
+    const end = planEnd(makeLeased(), PLAIN_ROUTE, done({ ...DECISION_INPUT, writes: [OWN] }), true)
     expect(end).toEqual({
       guards: [],
-      writes: [{ w: 'work.settle', work: 'wrk_1', to: 'done', ...SAYING }, OWN],
+      writes: [{ w: 'work.settle', work: 'wrk_1', to: 'done', ...DECISION_INPUT }, OWN],
       plans: [],
     })
     expect(reads).toEqual([])
@@ -100,8 +100,11 @@ describe('the end of a job', () => {
     const inLane = makeLeased({ lane: 'o1', hasPlace: true })
     const settled = (decision: Decision) =>
       settledOf(planEnd(inLane, ORDERED_ROUTE, decision, true) as JobEnd)
-    expect(settled(done(SAYING))).toMatchObject({ laneVersion: 'o1' })
-    expect(settled(done({ ...SAYING, place: 'keep' }))).toMatchObject({ laneVersion: 'o1', place: 'keep' })
+    expect(settled(done(DECISION_INPUT))).toMatchObject({ laneVersion: 'o1' })
+    expect(settled(done({ ...DECISION_INPUT, place: 'keep' }))).toMatchObject({
+      laneVersion: 'o1',
+      place: 'keep',
+    })
   })
 
   test('keeps the class of an earlier failure where the job goes on, and only there', async () => {
@@ -109,10 +112,10 @@ describe('the end of a job', () => {
     const failed = makeLeased({ class: 'transient' })
     const classOf = async (decision: Decision) =>
       settledOf(await planEnd(failed, PLAIN_ROUTE, decision, true)).note.class
-    expect(await classOf(again(1_000, SAYING))).toBe('transient')
-    expect(await classOf(parked(SAYING))).toBe('transient')
-    expect(await classOf(done(SAYING))).toBeNull()
-    expect(await classOf(cancelled(SAYING))).toBeNull()
+    expect(await classOf(again(1_000, DECISION_INPUT))).toBe('transient')
+    expect(await classOf(parked(DECISION_INPUT))).toBe('transient')
+    expect(await classOf(done(DECISION_INPUT))).toBeNull()
+    expect(await classOf(cancelled(DECISION_INPUT))).toBeNull()
   })
 })
 
@@ -121,22 +124,22 @@ describe('a job that is put back', () => {
     (await makeWorld().planEnd(makeLeased(work), PLAIN_ROUTE, decision, true)).writes[0]
 
   test('begins its time with the first attempt, and not again', async () => {
-    expect(await againOf({}, again(5, SAYING))).toMatchObject({
+    expect(await againOf({}, again(5, DECISION_INPUT))).toMatchObject({
       delayMs: 5,
       expiresInMs: PLAIN_ROUTE.expiresInMs,
     })
-    expect(await againOf({ attempts: 1 }, again(5, SAYING))).not.toHaveProperty('expiresInMs')
+    expect(await againOf({ attempts: 1 }, again(5, DECISION_INPUT))).not.toHaveProperty('expiresInMs')
   })
 
   test('gets the time that the decision says', async () => {
-    const decision = again(5, { ...SAYING, expiresInMs: 9 })
+    const decision = again(5, { ...DECISION_INPUT, expiresInMs: 9 })
     expect(await againOf({}, decision)).toMatchObject({ expiresInMs: 9 })
   })
 })
 
 test('error texts are cut to what a store takes before any participant sees them', async () => {
   const error = 'x'.repeat(5_000)
-  const decision = { ...DEAD, error, note: { ...SAYING.note, lastError: error } }
+  const decision = { ...DEAD, error, note: { ...DECISION_INPUT.note, lastError: error } }
   const end = await makeWorld().planEnd(makeLeased(), PLAIN_ROUTE, decision, true)
   const letter = end.writes.find((write) => write.w === 'deadLetter.put')
   expect(settledOf(end).note.lastError?.length).toBeLessThanOrEqual(2_000)
@@ -149,13 +152,13 @@ describe('the end of a replay', () => {
   test('takes the dead letter that the job was leased with first, and the store’s after a refused guard', async () => {
     const newer = { ...LETTER, version: 9 }
     const { planEnd, reads, rows } = makeWorld(newer)
-    const first = await planEnd(replay, PLAIN_ROUTE, done(SAYING), true)
+    const first = await planEnd(replay, PLAIN_ROUTE, done(DECISION_INPUT), true)
     expect(reads).toEqual([])
     expect(first.guards).toEqual([{ g: 'version', of: 'deadLetter', key: DEAD_LETTER_ID, version: 4 }])
-    const second = await planEnd(replay, PLAIN_ROUTE, done(SAYING), false)
+    const second = await planEnd(replay, PLAIN_ROUTE, done(DECISION_INPUT), false)
     expect(reads).toEqual([DEAD_LETTER_ID])
     expect(second.guards).toEqual([{ g: 'version', of: 'deadLetter', key: DEAD_LETTER_ID, version: 9 }])
-    expect(rows.map(({ letter }) => letter?.version)).toEqual([4, 9])
+    expect(rows.map(({ deadLetter: letter }) => letter?.version)).toEqual([4, 9])
   })
 
   test.each([
@@ -166,7 +169,7 @@ describe('the end of a replay', () => {
     const end = await planEnd(
       makeLeased({ replayOf: DEAD_LETTER_ID }, letter),
       PLAIN_ROUTE,
-      done(SAYING),
+      done(DECISION_INPUT),
       true,
     )
     expect(reads).toEqual([DEAD_LETTER_ID])
@@ -175,7 +178,7 @@ describe('the end of a replay', () => {
 
   test('whose dead letter is gone or over leaves it so, unguarded', async () => {
     for (const stored of [null, { ...LETTER, state: 'resolved' } as const]) {
-      const end = await makeWorld(stored).planEnd(replay, PLAIN_ROUTE, done(SAYING), false)
+      const end = await makeWorld(stored).planEnd(replay, PLAIN_ROUTE, done(DECISION_INPUT), false)
       expect(end.guards).toEqual([])
       expect(kindsOf(end)).toEqual(['work.settle', 'failure.put'])
     }

@@ -37,7 +37,7 @@ const NONE: readonly never[] = []
 
 export function makePlanEnd(deps: {
   readonly store: Pick<Store, 'forTenant'>
-  readonly commits: Pick<Commits, 'stubbornly'>
+  readonly commits: Pick<Commits, 'retryUntilAvailable'>
   readonly ids: Ids
   readonly failures: Pick<Failures, 'change'>
   readonly lanes: LaneDeps
@@ -50,28 +50,28 @@ export function makePlanEnd(deps: {
   })
 
   const readDeadLetter = async (held: Held, id: DeadLetterId, isFirst: boolean) =>
-    isFirst && held.letter?.state === 'replaying'
-      ? held.letter
-      : commits.stubbornly(() => store.forTenant(held.work.tenant).deadLetter(id))
+    isFirst && held.deadLetter?.state === 'replaying'
+      ? held.deadLetter
+      : commits.retryUntilAvailable(() => store.forTenant(held.work.tenant).deadLetter(id))
 
   return (held, route, asDecided, isFirst) => {
     const decision = asStored(asDecided, held)
     const list = participantsOf(held, route, decision)
     if (list.length === 0) return putTogether(held, route, decision, NONE)
     const parts: RowPart[] = []
-    const askFrom = (at: number, letter: EndingRow['letter']): JobEnd | Promise<JobEnd> => {
+    const askFrom = (at: number, deadLetter: EndingRow['deadLetter']): JobEnd | Promise<JobEnd> => {
       const participant = list[at]
       if (participant === undefined) return putTogether(held, route, decision, parts)
       const add = (part: RowPart | null) => {
         if (part !== null) parts.push(part)
-        return askFrom(at + 1, letter)
+        return askFrom(at + 1, deadLetter)
       }
-      const part = participant(decision, { held, route, letter })
+      const part = participant(decision, { held, route, deadLetter })
       return part instanceof Promise ? part.then(add) : add(part)
     }
-    const letterId = deadLetterOf(held.work)
-    if (letterId === null) return askFrom(0, null)
-    return readDeadLetter(held, letterId, isFirst).then((letter) => askFrom(0, letter))
+    const deadLetterId = deadLetterOf(held.work)
+    if (deadLetterId === null) return askFrom(0, null)
+    return readDeadLetter(held, deadLetterId, isFirst).then((deadLetter) => askFrom(0, deadLetter))
   }
 }
 

@@ -9,7 +9,13 @@ import {
   type ParticipantsOf,
   type RowParticipant,
 } from './participants.ts'
-import { DEAD_LETTER_ID, makeLeased, ORDERED_ROUTE, PLAIN_ROUTE, SAYING } from './settlement.fixture.ts'
+import {
+  DEAD_LETTER_ID,
+  DECISION_INPUT,
+  makeLeased,
+  ORDERED_ROUTE,
+  PLAIN_ROUTE,
+} from './settlement.fixture.ts'
 
 const UPSERT_ROUTE = { action: { type: 'upsert' } } as Route
 
@@ -83,7 +89,7 @@ describe('the participants of a row', () => {
     lane: () => null,
   }
   const participantsOf = listRowParticipants(named)
-  const FAILED = { ...SAYING.note, class: 'transient', lastError: 'answered 503' } as const
+  const FAILED = { ...DECISION_INPUT.note, class: 'transient', lastError: 'answered 503' } as const
   const ATTEMPT = {
     number: 1,
     startedAt: 0,
@@ -104,18 +110,18 @@ describe('the participants of a row', () => {
       .join(' ')
 
   const DECISIONS: Readonly<Record<string, Decision>> = {
-    done: done(SAYING),
-    skipped: skipped(SAYING),
-    cancelled: cancelled(SAYING),
-    merged: { ...done(SAYING), to: 'merged' },
-    parked: parked(SAYING),
-    dead: dead({ class: 'transient', reason: 'cap_reached', error: 'answered 503' }, SAYING),
-    'again, after a wait': again(1_000, SAYING),
+    done: done(DECISION_INPUT),
+    skipped: skipped(DECISION_INPUT),
+    cancelled: cancelled(DECISION_INPUT),
+    merged: { ...done(DECISION_INPUT), to: 'merged' },
+    parked: parked(DECISION_INPUT),
+    dead: dead({ class: 'transient', reason: 'cap_reached', error: 'answered 503' }, DECISION_INPUT),
+    'again, after a wait': again(1_000, DECISION_INPUT),
     'again, after a refused rate': again(1_000, {
-      ...SAYING,
+      ...DECISION_INPUT,
       attempt: { ...ATTEMPT, class: 'rate_limited' },
     }),
-    'again, after a failure': again(1_000, { ...SAYING, note: FAILED, attempt: ATTEMPT }),
+    'again, after a failure': again(1_000, { ...DECISION_INPUT, note: FAILED, attempt: ATTEMPT }),
   }
 
   type Row = readonly [first: string, failedBefore: string, replay: string, ordered: string]
@@ -142,7 +148,7 @@ describe('the participants of a row', () => {
   })
 
   test('of a replayed event without a dead letter has none to end', () => {
-    expect(listNames({ replayOf: 'evt_0' as never }, PLAIN_ROUTE, done(SAYING))).toBe('')
+    expect(listNames({ replayOf: 'evt_0' as never }, PLAIN_ROUTE, done(DECISION_INPUT))).toBe('')
   })
 
   test.each([
@@ -150,7 +156,7 @@ describe('the participants of a row', () => {
     ['whose route has no lane any more', { lane: 'o1' }, PLAIN_ROUTE],
     ['that has no lane', {}, ORDERED_ROUTE],
   ])('%s has no lane position', (_name, work, route) => {
-    expect(listNames(work, route, done(SAYING))).toBe('')
+    expect(listNames(work, route, done(DECISION_INPUT))).toBe('')
   })
 
   test('the three of a replay in a lane that dies again', () => {

@@ -7,7 +7,7 @@ import { again, type Decision, done, type Settlement, skipped } from './job-deci
 import type { JobEnd } from './job-end.ts'
 import type { Part, Participant, Settling } from './participants.ts'
 import { makeSettler } from './settle.ts'
-import { makeLeased, OWNER, PLAIN_ROUTE, SAYING } from './settlement.fixture.ts'
+import { DECISION_INPUT, makeLeased, OWNER, PLAIN_ROUTE } from './settlement.fixture.ts'
 
 const APPLIED: Extract<CommitResult, { ok: true }> = { ok: true, at: 5, leased: [] }
 const FOUND: Found = { f: 'event', id: 'evt_1' as EventId }
@@ -18,8 +18,8 @@ const writeOf = (work: string): Write => ({
   w: 'work.settle',
   work: work as WorkId,
   to: 'done',
-  counters: SAYING.counters,
-  note: SAYING.note,
+  counters: DECISION_INPUT.counters,
+  note: DECISION_INPUT.note,
 })
 const namesOf = (guards: readonly Guard[]) =>
   guards.map((guard) => (guard.g === 'unreserved' ? guard.key : guard.g))
@@ -120,7 +120,7 @@ function makeWorld(
 const OTHER = {
   held: makeLeased({ id: 'wrk_member' as WorkId }),
   route: PLAIN_ROUTE,
-  decision: skipped({ ...SAYING, guards: [guardOf('member’s own')] }),
+  decision: skipped({ ...DECISION_INPUT, guards: [guardOf('member’s own')] }),
   hold: guardOf('member’s hold'),
 }
 
@@ -135,7 +135,7 @@ describe('one commit', () => {
       [APPLIED],
       { guards: [guardOf('row')] },
     )
-    const decision = done({ ...SAYING, guards: [guardOf('own')], writes: [writeOf('own')] })
+    const decision = done({ ...DECISION_INPUT, guards: [guardOf('own')], writes: [writeOf('own')] })
     expect(await at.settle(decision)).toEqual({ ok: true, result: APPLIED })
     expect(at.commits).toEqual([
       { guards: ['lease', 'own', 'a', 'c1', 'c2', 'row'], writes: ['wrk_1', 'own', 'a', 'c'] },
@@ -153,7 +153,7 @@ describe('one commit', () => {
       },
       [APPLIED],
     )
-    await at.settle(done(SAYING))
+    await at.settle(done(DECISION_INPUT))
     expect(hold).toEqual({ g: 'lease', work: 'wrk_1', owner: OWNER, epoch: 7 })
   })
 
@@ -164,7 +164,7 @@ describe('one commit', () => {
       {
         a: (_times, decision) => {
           see(decision)
-          return { decision: { ...skipped(SAYING), guards: decision.guards }, guards: [guardOf('a')] }
+          return { decision: { ...skipped(DECISION_INPUT), guards: decision.guards }, guards: [guardOf('a')] }
         },
         b: (_times, decision) => {
           see(decision)
@@ -173,7 +173,7 @@ describe('one commit', () => {
       },
       [APPLIED],
     )
-    await at.settle(done({ ...SAYING, guards: [guardOf('own')] }))
+    await at.settle(done({ ...DECISION_INPUT, guards: [guardOf('own')] }))
     expect(seen).toEqual([
       ['done', ['own']],
       ['skipped', ['own', 'a']],
@@ -187,7 +187,7 @@ describe('one commit', () => {
       [APPLIED],
       { guards: [guardOf('row')] },
     )
-    await at.settle(done(SAYING))
+    await at.settle(done(DECISION_INPUT))
     expect(at.commits).toEqual([
       {
         guards: ['lease', 'a', 'b', 'member’s hold', 'member’s own', 'row', 'row'],
@@ -200,13 +200,13 @@ describe('one commit', () => {
 describe('a refused guard', () => {
   test('of the lease: another node has the job, and no participant is asked again', async () => {
     const at = makeWorld({ a: () => ({ guards: [guardOf('a')], refused: () => 'rebuild' }) }, [refusing(0)])
-    expect(await at.settle(done(SAYING))).toEqual({ ok: false, why: 'stale', found: FOUND })
+    expect(await at.settle(done(DECISION_INPUT))).toEqual({ ok: false, why: 'stale', found: FOUND })
     expect(at.commits).toHaveLength(1)
   })
 
   test('of the decision: the caller gets it, by its index among the decision’s own', async () => {
     const at = makeWorld({ a: () => ({ guards: [guardOf('a')], refused: () => 'rebuild' }) }, [refusing(2)])
-    const decision = done({ ...SAYING, guards: [guardOf('own1'), guardOf('own2')] })
+    const decision = done({ ...DECISION_INPUT, guards: [guardOf('own1'), guardOf('own2')] })
     expect(await at.settle(decision)).toEqual({ ok: false, why: 'guard', index: 1, found: FOUND })
     expect(at.commits).toHaveLength(1)
   })
@@ -220,7 +220,7 @@ describe('a refused guard', () => {
       },
       [refusing(3), APPLIED],
     )
-    expect(await at.settle(done({ ...SAYING, guards: [guardOf('own')] }))).toMatchObject({ ok: true })
+    expect(await at.settle(done({ ...DECISION_INPUT, guards: [guardOf('own')] }))).toMatchObject({ ok: true })
     expect(at.asked.filter((name) => name !== 'onSettling')).toEqual(['a', 'b', 'c', 'b', 'c'])
     expect(at.commits.map(({ guards }) => guards)).toEqual([
       ['lease', 'own', 'a', 'b1', 'c1'],
@@ -230,7 +230,7 @@ describe('a refused guard', () => {
 
   test('of a participant that calls it stale: the job is settled elsewhere', async () => {
     const at = makeWorld({ a: () => ({ guards: [guardOf('a')], refused: () => 'stale' }) }, [refusing(1)])
-    expect(await at.settle(done(SAYING))).toEqual({ ok: false, why: 'stale', found: FOUND })
+    expect(await at.settle(done(DECISION_INPUT))).toEqual({ ok: false, why: 'stale', found: FOUND })
     expect(at.commits).toHaveLength(1)
   })
 
@@ -242,7 +242,7 @@ describe('a refused guard', () => {
       },
       [refusing(2)],
     )
-    expect(await at.settle(done(SAYING))).toEqual({ ok: false, why: 'guard', index: 1, found: FOUND })
+    expect(await at.settle(done(DECISION_INPUT))).toEqual({ ok: false, why: 'guard', index: 1, found: FOUND })
     expect(at.commits).toHaveLength(1)
   })
 
@@ -253,7 +253,7 @@ describe('a refused guard', () => {
         { a: () => ({ guards: [guardOf('a')], others: [OTHER], refused: () => 'stale' }) },
         [refusing(guard)],
       )
-      expect(await at.settle(done(SAYING))).toEqual({ ok: false, why: 'stale', found: FOUND })
+      expect(await at.settle(done(DECISION_INPUT))).toEqual({ ok: false, why: 'stale', found: FOUND })
     },
   )
 
@@ -263,20 +263,22 @@ describe('a refused guard', () => {
       [refusing(2), refusing(2), APPLIED],
       { guards: [guardOf('row')] },
     )
-    expect(await at.settle(done(SAYING))).toMatchObject({ ok: true })
+    expect(await at.settle(done(DECISION_INPUT))).toMatchObject({ ok: true })
     expect(at.asked.filter((name) => name === 'a')).toEqual(['a'])
     expect(at.planned.map(({ isFirst }) => isFirst)).toEqual([true, false, false])
   })
 
   test('of the row, again and again, is a defect', async () => {
     const at = makeWorld({}, [refusing(1)], { guards: [guardOf('row')] })
-    await expect(at.settle(done(SAYING))).rejects.toThrow('the dead letter of a replay changes without end')
+    await expect(at.settle(done(DECISION_INPUT))).rejects.toThrow(
+      'the dead letter of a replay changes without end',
+    )
     expect(at.commits).toHaveLength(20)
   })
 
   test('of a participant, again and again, is a defect only after a thousand rebuilds', async () => {
     const at = makeWorld({ a: () => ({ guards: [guardOf('a')], refused: () => 'rebuild' }) }, [refusing(1)])
-    await expect(at.settle(done(SAYING))).rejects.toThrow('changes without end')
+    await expect(at.settle(done(DECISION_INPUT))).rejects.toThrow('changes without end')
     expect(at.commits).toHaveLength(1_000)
   })
 })
@@ -286,7 +288,7 @@ describe('plans and ends', () => {
     const at = makeWorld({ a: () => ({ plans: [planOf('a') as Planned] }) }, [APPLIED], {
       plans: [planOf('row') as never],
     })
-    await at.settle(done({ ...SAYING, plans: [planOf('own')] }))
+    await at.settle(done({ ...DECISION_INPUT, plans: [planOf('own')] }))
     expect(at.ended.toSorted()).toEqual(['a started', 'own started', 'row started'])
   })
 
@@ -302,7 +304,7 @@ describe('plans and ends', () => {
       [refusing(1), APPLIED],
       { plans: [planOf('row') as never] },
     )
-    await at.settle(done({ ...SAYING, plans: [planOf('own')] }))
+    await at.settle(done({ ...DECISION_INPUT, plans: [planOf('own')] }))
     expect(at.ended.slice(0, 2).toSorted()).toEqual(['a1 released', 'row released'])
     expect(at.ended.slice(2).toSorted()).toEqual(['a2 started', 'own started', 'row started'])
   })
@@ -315,7 +317,7 @@ describe('plans and ends', () => {
       },
       [new Error('a defect')],
     )
-    await expect(at.settle(done({ ...SAYING, plans: [planOf('own')] }))).rejects.toThrow('a defect')
+    await expect(at.settle(done({ ...DECISION_INPUT, plans: [planOf('own')] }))).rejects.toThrow('a defect')
     expect(at.ended.toSorted()).toEqual(['a released', 'own released'])
     expect(outcomes).toEqual([null])
   })
@@ -332,16 +334,16 @@ describe('plans and ends', () => {
       },
       [refusing(1), APPLIED],
     )
-    await at.settle(done(SAYING))
+    await at.settle(done(DECISION_INPUT))
     expect(outcomes).toEqual(['1 false', '2 true'])
   })
 })
 
 describe('the claim loop', () => {
   test.each([
-    ['a job that is put back, when it is due', again(3_000, SAYING), undefined, [3_000]],
-    ['the end of a job without a lane, not at all', done(SAYING), undefined, []],
-    ['the end of a job in a lane, at once', done(SAYING), 'o1', [0]],
+    ['a job that is put back, when it is due', again(3_000, DECISION_INPUT), undefined, [3_000]],
+    ['the end of a job without a lane, not at all', done(DECISION_INPUT), undefined, []],
+    ['the end of a job in a lane, at once', done(DECISION_INPUT), 'o1', [0]],
   ])('is woken by %s', async (_name, decision, lane, woken) => {
     const at = makeWorld({}, [APPLIED])
     await at.settle(decision, lane)
@@ -350,9 +352,9 @@ describe('the claim loop', () => {
 
   test('is not woken by a commit that did not happen, or by the end of a job that is not leased', async () => {
     const refused = makeWorld({}, [refusing(0)])
-    await refused.settle(again(3_000, SAYING))
+    await refused.settle(again(3_000, DECISION_INPUT))
     const unheld = makeWorld({}, [APPLIED])
-    await unheld.settleUnheld(done(SAYING))
+    await unheld.settleUnheld(done(DECISION_INPUT))
     expect([...refused.woken, ...unheld.woken]).toEqual([])
   })
 })
@@ -362,9 +364,9 @@ test('a job that is not leased is guarded by the given hold, and its settling is
     { a: (_times, _decision, { item }) => (item === null ? { guards: [guardOf('a')] } : null) },
     [APPLIED],
   )
-  await at.settleUnheld(done(SAYING))
+  await at.settleUnheld(done(DECISION_INPUT))
   expect(at.commits.map(({ guards }) => guards)).toEqual([['work', 'a']])
   expect(at.asked).toEqual(['a'])
-  await at.settle(done(SAYING))
+  await at.settle(done(DECISION_INPUT))
   expect(at.asked).toEqual(['a', 'a', 'onSettling'])
 })

@@ -14,11 +14,14 @@ import { EMPTY_NOTE, type WorkRow } from '../../core/queue/work/index.ts'
 import { compileRoute, type Route } from '../../core/routing/index.ts'
 import { ROUTE } from '../engine.fixture.ts'
 import { type Item, makeItem } from '../leases/index.ts'
-import type { Saying } from './job-decision.ts'
+import type { DecisionInput } from './job-decision.ts'
 
 export const OWNER = 1 as Incarnation
 export const DEAD_LETTER_ID = 'dlq_1' as DeadLetterId
-export const SAYING: Saying = { counters: { attempts: 1, waits: 0, losses: 0 }, note: EMPTY_NOTE }
+export const DECISION_INPUT: DecisionInput = {
+  counters: { attempts: 1, waits: 0, losses: 0 },
+  note: EMPTY_NOTE,
+}
 export const PLAIN_ROUTE: Route = compileRoute(ROUTE)
 export const ORDERED_ROUTE: Route = compileRoute({
   ...ROUTE,
@@ -103,7 +106,7 @@ export const LETTER: DeadLetter = {
   updatedAt: 900,
 }
 
-export function makeLeased(work: Partial<WorkRow> = {}, letter?: DeadLetter): Item {
+export function makeLeased(work: Partial<WorkRow> = {}, deadLetter?: DeadLetter): Item {
   const item = makeItem(OWNER, { ...WORK, ...work }, EVENT)
-  return letter === undefined ? item : { ...item, letter }
+  return deadLetter === undefined ? item : { ...item, deadLetter }
 }

@@ -23,8 +23,8 @@ export {
   sightOf,
 } from './deliveries/index.ts'
 export {
+  composeSubscriptions,
   heldByApi,
-  makeSubscriptionKeeping,
   type NewSubscription,
   type SubscriptionDetail,
   type Subscriptions,

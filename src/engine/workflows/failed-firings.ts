@@ -81,10 +81,10 @@ export async function guardDeadLetters(
   instance: Instance,
   firing: Pick<Firing, 'number'>,
 ): Promise<readonly Guard[]> {
-  const letters = await deadLettersOf(reads, consumer, instance)
+  const deadLetters = await deadLettersOf(reads, consumer, instance)
   const items = await itemsOfFiring(reads, instance, firing)
   const own = new Set<string>(items.map(({ id }) => id))
-  return letters
+  return deadLetters
     .filter(({ workId, state }) => own.has(workId) && state !== 'resolved' && state !== 'discarded')
     .map(({ id, version }) => ({ g: 'version', of: 'deadLetter', key: id, version }))
 }
@@ -96,12 +96,12 @@ export async function deadLetterOfItems(
   instance: Instance,
   items: readonly WorkRow[],
 ): Promise<DeadLetter | null> {
-  const letters = await deadLettersOf(reads, consumer, instance)
+  const deadLetters = await deadLettersOf(reads, consumer, instance)
   // A dead letter names the job that replays it, which may be newer than the jobs that were read.
   const number = parseStepName(items[0]?.step ?? '')?.number
   const all = number === undefined ? items : await itemsOfFiring(reads, instance, { number })
   const own = new Set<string>(all.map(({ id }) => id))
-  const kept = letters.filter((letter) => own.has(letter.workId))
+  const kept = deadLetters.filter((deadLetter) => own.has(deadLetter.workId))
   // A second job would do the same in parallel.
   if (kept.some(({ state }) => state === 'replaying'))
     throw new AppError('conflict', 'its dead letter is being replayed: it goes on already')

@@ -94,10 +94,10 @@ export interface InstanceActionDeps {
   readonly instances: Instances
   readonly ids: Pick<Ids, 'work'>
   /** Replays dead letters: what belongs to the commit of one. */
-  readonly letters: {
+  readonly deadLetters: {
     prepare(
       tenant: TenantId,
-      letter: DeadLetter,
+      deadLetter: DeadLetter,
       options: { readonly force: boolean },
     ): Promise<{
       readonly guards: readonly Guard[]
@@ -182,14 +182,15 @@ export function makeInstanceActions(deps: InstanceActionDeps): InstanceActions {
       const stepped = resumeFiring(loaded, firing, instances.envOf(origin), by)
       if (!stepped.ok) throw refusalError(stepped.refused)
       const items = await itemsOfFiring(reads, instance, firing)
-      const letter = await deadLetterOfItems(reads, workflow.consumer, instance, items)
+      const deadLetter = await deadLetterOfItems(reads, workflow.consumer, instance, items)
       // The operator requests this very step: earlier failures are known.
-      const replayed = letter === null ? null : await deps.letters.prepare(tenant, letter, { force: true })
-      const anew = { store, ids: deps.ids, instances }
+      const replayed =
+        deadLetter === null ? null : await deps.deadLetters.prepare(tenant, deadLetter, { force: true })
+      const firingDeps = { store, ids: deps.ids, instances }
       // Its dead letter is gone, and the ledger knows its key: another child needs a job that says so.
       const item =
         replayed === null && firing.child !== undefined
-          ? await firingItem(anew, tenant, loaded, firing)
+          ? await firingItem(firingDeps, tenant, loaded, firing)
           : null
       const workId = replayed?.work.id ?? item?.id ?? deps.ids.work()
       const next = replayed === null && item === null ? withItem(stepped, firing, workId) : stepped

@@ -147,11 +147,15 @@ async function callOff(deps: InstanceDeps, change: Change, first: SteppedOk): Pr
     const isFailed = firing?.state === 'failed'
     if (before !== null && isFailed) {
       const { consumer } = change.workflow
-      guards.push(...(await deps.commits.stubbornly(() => guardDeadLetters(reads, consumer, before, firing))))
+      guards.push(
+        ...(await deps.commits.retryUntilAvailable(() => guardDeadLetters(reads, consumer, before, firing))),
+      )
       // Replays from now on are refused: earlier ones are visible.
       items = null
     }
-    items ??= await deps.commits.stubbornly(() => reads.workOfInstance(stepped.instance.id, { all: false }))
+    items ??= await deps.commits.retryUntilAvailable(() =>
+      reads.workOfInstance(stepped.instance.id, { all: false }),
+    )
     const isOf = (step: string | null) => step !== null && parseStepName(step)?.number === next.firing
     const called: WorkId[] = []
     for (const { id } of ofType(stepped.effects, 'work').filter(
@@ -216,7 +220,7 @@ async function isFree(
     : item.state === 'ready' && !item.alone
   if (!isIdle) return false
   if (isUntried(item) && item.key === null) return true
-  const open = await deps.commits.stubbornly(() => reads.ledgerOfWork(item.id))
+  const open = await deps.commits.retryUntilAvailable(() => reads.ledgerOfWork(item.id))
   return open.length === 0
 }
 
@@ -228,7 +232,7 @@ async function dropTimers(
   const reads = deps.store.forTenant(tenant)
   const writes: Write[] = []
   for (const id of timers) {
-    const item = await deps.commits.stubbornly(() => reads.work(id))
+    const item = await deps.commits.retryUntilAvailable(() => reads.work(id))
     // A running job loses its claim, and with it its right to settle: only a change of the instance, whose revision is
     // guarded, ends it.
     if (item === null || !['ready', 'waiting', 'leased'].includes(item.state)) continue
@@ -256,12 +260,12 @@ async function planKeys(
   const change = { learned, freed }
   const reads = store.forTenant(tenant)
   // The effect of the step is known only here: a temporary store failure must not lose it.
-  const stubborn: Pick<TenantReads, 'correlation' | 'work'> = {
-    correlation: (key) => commits.stubbornly(() => reads.correlation(key)),
-    work: (id) => commits.stubbornly(() => reads.work(id)),
+  const retrying: Pick<TenantReads, 'correlation' | 'work'> = {
+    correlation: (key) => commits.retryUntilAvailable(() => reads.correlation(key)),
+    work: (id) => commits.retryUntilAvailable(() => reads.work(id)),
   }
   const planned = await planCorrelation(
-    { store: { forTenant: () => stubborn }, ids: planning.ids },
+    { store: { forTenant: () => retrying }, ids: planning.ids },
     tenant,
     workflow,
     instance.id,
@@ -338,7 +342,7 @@ async function signalParent(
   { parent }: Effect<'tellParent'>,
 ): Promise<readonly Write[]> {
   const reads = deps.store.forTenant(tenant)
-  const row = await deps.commits.stubbornly(() => reads.instance(parent.instance))
+  const row = await deps.commits.retryUntilAvailable(() => reads.instance(parent.instance))
   if (row === null || row.state !== 'active') return []
   const work: NewWork = {
     id: deps.planning.ids.work(),
@@ -376,7 +380,9 @@ function addWork(
     const canRun = owner !== null && isOurs && !isHeld && effect.delayMs === 0
     const mayLease = part === null || (part.isImmediate && planning.mayLeaseOnInsert(tenant, part))
     const isLeased =
-      canRun && mayLease && planning.pool.take(work.id, tenant, sizeOf(origin.event), leasedOnInsert.length)
+      canRun &&
+      mayLease &&
+      planning.jobSlots.take(work.id, tenant, sizeOf(origin.event), leasedOnInsert.length)
     writes.push({ w: 'work.add', work, lease: isLeased ? owner : null, delayMs: effect.delayMs })
     if (isLeased) leasedOnInsert.push({ work, route: part })
     if (effect.delayMs === 0) adds += 1
@@ -391,7 +397,7 @@ function addWork(
     adds,
     leasedOnInsert,
     owner,
-    letter: null,
+    deadLetter: null,
     disabled: [],
   }
 }

@@ -39,28 +39,28 @@ export interface ReplayedItem {
 /** Throws AppError if there is nothing to resume. */
 export async function replayedItem(
   deps: Deps,
-  letter: DeadLetter,
+  deadLetter: DeadLetter,
   event: StoredEvent,
   died: WorkRow | null,
 ): Promise<ReplayedItem> {
-  if (died === null) throw new AppError('not_found', `work item ${letter.workId} is gone`)
-  if (died.kind === 'trigger') return { work: replayedTrigger(deps, letter, event, died), guard: null }
-  const loaded = died.instance === null ? null : await deps.instances.load(letter.tenant, died.instance)
+  if (died === null) throw new AppError('not_found', `work item ${deadLetter.workId} is gone`)
+  if (died.kind === 'trigger') return { work: replayedTrigger(deps, deadLetter, event, died), guard: null }
+  const loaded = died.instance === null ? null : await deps.instances.load(deadLetter.tenant, died.instance)
   if (loaded === null || loaded.instance.state !== 'active') throw new AppError('conflict', WENT_ON)
   const { id, revision } = loaded.instance
   const guard: Guard = { g: 'version', of: 'instance', key: id, version: revision }
-  return { work: await itemOf(deps, letter, loaded, died), guard }
+  return { work: await itemOf(deps, deadLetter, loaded, died), guard }
 }
 
-async function itemOf(deps: Deps, letter: DeadLetter, loaded: Loaded, died: WorkRow): Promise<NewWork> {
+async function itemOf(deps: Deps, deadLetter: DeadLetter, loaded: Loaded, died: WorkRow): Promise<NewWork> {
   const { instance, workflow } = loaded
   if (died.kind === 'step' || died.kind === 'signal') {
     const firing = firingOf(instance, died.step)
-    if (firing === null || !(await isLeft(deps, letter.tenant, loaded, firing, died)))
+    if (firing === null || !(await isLeft(deps, deadLetter.tenant, loaded, firing, died)))
       throw new AppError('conflict', WENT_ON)
-    return { ...(await firingItem(deps, letter.tenant, loaded, firing)), replayOf: letter.id }
+    return { ...(await firingItem(deps, deadLetter.tenant, loaded, firing)), replayOf: deadLetter.id }
   }
-  const base = { ...baseOf(deps, loaded), replayOf: letter.id, consumer: letter.consumer }
+  const base = { ...baseOf(deps, loaded), replayOf: deadLetter.id, consumer: deadLetter.consumer }
   const same = { ...base, kind: died.kind, step: died.step ?? '' }
   if (died.lane === null) return same
   const width = died.step === 'slot' ? (workflow.document.maxConcurrent ?? 1) : 1
@@ -153,28 +153,28 @@ async function generationOf(
   }
 }
 
-function replayedTrigger(deps: Deps, letter: DeadLetter, event: StoredEvent, died: WorkRow): NewWork {
-  const name = letter.consumer.slice(letter.consumer.indexOf(':') + 1)
-  const workflow = deps.registry.workflow(letter.tenant, name)
+function replayedTrigger(deps: Deps, deadLetter: DeadLetter, event: StoredEvent, died: WorkRow): NewWork {
+  const name = deadLetter.consumer.slice(deadLetter.consumer.indexOf(':') + 1)
+  const workflow = deps.registry.workflow(deadLetter.tenant, name)
   if (workflow === null)
-    throw new AppError('definition_missing', `${letter.consumer} is not defined any more`)
+    throw new AppError('definition_missing', `${deadLetter.consumer} is not defined any more`)
   const trigger = workflow.triggers.find(({ document }) => document.id === died.step)
   if (trigger === undefined)
-    throw new AppError('definition_missing', `${letter.consumer} has no trigger ${died.step} any more`)
+    throw new AppError('definition_missing', `${deadLetter.consumer} has no trigger ${died.step} any more`)
   const { route } = trigger
   const work: NewWork =
     route === null
       ? {
           id: deps.ids.work(),
           kind: 'trigger',
-          consumer: letter.consumer,
+          consumer: deadLetter.consumer,
           definition: workflow.hash,
           codeHash: null,
           eventId: event.id,
           expiresInMs: FOREVER_MS,
-          replayOf: letter.id,
+          replayOf: deadLetter.id,
           step: trigger.document.id,
         }
-      : replayedWork(deps, route, letter, event, died)
+      : replayedWork(deps, route, deadLetter, event, died)
   return died.instance === null ? work : { ...work, instance: died.instance }
 }

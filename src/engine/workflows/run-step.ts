@@ -147,7 +147,7 @@ export function makeSteps(
     try {
       const base = routeScope(item.event, item.payload(), item.header(), deps.vars)
       const scope = stepScope(workflow, instance, firing, base)
-      key = item.letter?.key ?? firing.key ?? route.keyOf(scope)
+      key = item.deadLetter?.key ?? firing.key ?? route.keyOf(scope)
       const generation = await generationOf(item, route, workflow, firing, key)
       if (generation === null) return await waitForUndo(item, route, key)
       const again = { ...item, work: { ...item.work, generation } }

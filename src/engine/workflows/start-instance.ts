@@ -81,7 +81,7 @@ const ITEM_MS = 1 * DAY
 export function makeStarter(
   deps: Pick<EngineBase, 'store' | 'log' | 'ids' | 'vars' | 'plan'> & {
     readonly registry: Registry
-    readonly commits: Pick<Commits, 'stubbornly'>
+    readonly commits: Pick<Commits, 'retryUntilAvailable'>
     readonly unitOfWork: Pick<UnitOfWork, 'once' | 'release'>
     readonly instances: Instances
     /** Loads definitions that another node changed. */
@@ -167,7 +167,7 @@ export function makeStarter(
       if (!(error instanceof StoreError)) throw error
       const isThere =
         error.applied === 'indeterminate' &&
-        (await commits.stubbornly(() => store.forTenant(tenant).instance(planned.id))) !== null
+        (await commits.retryUntilAvailable(() => store.forTenant(tenant).instance(planned.id))) !== null
       if (isThere) return true
       throw new AppError('store_unavailable', undefined, { cause: error })
     }

@@ -39,7 +39,7 @@ export function endSteps(deps: Deps): Participant {
     const { tenant, instance } = work
     if (instance === null) return null
     try {
-      return await commits.stubbornly(() => deps.instances.recall(tenant, instance))
+      return await commits.retryUntilAvailable(() => deps.instances.recall(tenant, instance))
     } catch (error) {
       // Its definition is gone: the job ends as it may, and the instance does not change.
       if (error instanceof AppError) return null
@@ -118,7 +118,7 @@ export function endSteps(deps: Deps): Participant {
   /** With its generation, which distinguishes it from effects that were undone before. */
   const keyMade = async ({ held, route, loaded, firing }: About, key: string): Promise<string> => {
     if (route === null || route.document.key === null || !canBeUndone(loaded.workflow, firing)) return key
-    const entry = await commits.stubbornly(() => store.forTenant(held.work.tenant).ledger(key))
+    const entry = await commits.retryUntilAvailable(() => store.forTenant(held.work.tenant).ledger(key))
     return keyOfGeneration(key, Math.max(held.work.generation, entry?.generation ?? 1))
   }
 
@@ -127,9 +127,9 @@ export function endSteps(deps: Deps): Participant {
     const { tenant, instance } = held.work
     if (key === null || !canBeUndone(loaded.workflow, firing)) return false
     const reads = store.forTenant(tenant)
-    const entry = await commits.stubbornly(() => reads.ledger(key))
+    const entry = await commits.retryUntilAvailable(() => reads.ledger(key))
     if (entry === null) return false
-    const by = await commits.stubbornly(() => reads.work(entry.work))
+    const by = await commits.retryUntilAvailable(() => reads.work(entry.work))
     return by?.instance !== instance
   }
 
@@ -198,7 +198,7 @@ export function endSteps(deps: Deps): Participant {
       if ((write.w === 'ledger.done' ? write.entry.key : write.key) === key)
         return opened(tenant, key, write.result)
     }
-    const entry = await commits.stubbornly(() => store.forTenant(tenant).ledger(key))
+    const entry = await commits.retryUntilAvailable(() => store.forTenant(tenant).ledger(key))
     const text = entry === null ? null : (acknowledgedResult(entry) ?? entry.result)
     return text === null ? null : opened(tenant, key, text)
   }
@@ -211,7 +211,7 @@ export function endSteps(deps: Deps): Participant {
   const isOutcomeUnknown = async ({ work }: Held, { writes }: Decision): Promise<boolean> => {
     const settled = writes.flatMap((write) => (write.w === 'ledger.settle' ? [write] : []))
     if (settled.some(({ to }) => to === 'unknown')) return true
-    const open = await commits.stubbornly(() => store.forTenant(work.tenant).ledgerOfWork(work.id))
+    const open = await commits.retryUntilAvailable(() => store.forTenant(work.tenant).ledgerOfWork(work.id))
     return open.some(({ key }) => !isLockKey(key) && !settled.some((one) => one.key === key))
   }
 

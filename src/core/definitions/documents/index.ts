@@ -7,6 +7,7 @@ export { actionsOf, codeHashesOf } from './code-hashes.ts'
 export { type ConnectionDocument, PROBE_EVERY_MS, PROBE_TIMEOUT_MS } from './connection-document.ts'
 export type { CredentialDocument } from './credential-document.ts'
 export { ROTATION_COOL_DOWN_MS, ROTATION_OVERLAP_MS } from './credential-document.ts'
+export { DRAIN_PROFILES, USUAL_CIRCUIT, usualBurst } from './default-policies.ts'
 export type { DefinitionDocument } from './definition-document.ts'
 export {
   type Authored,
@@ -54,7 +55,6 @@ export type {
 } from './documents.ts'
 export { MESSAGE_SUBJECT, MESSAGE_SUBJECT_HEADER, RETENTION_MS } from './documents.ts'
 export { HMAC_LANGUAGE, LANGUAGE, languageOf } from './language-version.ts'
-export { DRAIN_PROFILES, USUAL_CIRCUIT, usualBurst } from './policies.ts'
 export type {
   AuthModel,
   Bucket,

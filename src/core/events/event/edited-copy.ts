@@ -6,8 +6,8 @@ import type { Envelope } from './event.ts'
 
 const EDIT = /^edit:(dlq_[^:]+):\d+$/
 
-export function editKey(letter: { readonly id: DeadLetterId; readonly version: number }): string {
-  return `edit:${letter.id}:${letter.version}`
+export function editKey(deadLetter: { readonly id: DeadLetterId; readonly version: number }): string {
+  return `edit:${deadLetter.id}:${deadLetter.version}`
 }
 
 /** null: not such a copy. A sender's own key may look like one, so check the dead letter itself. */

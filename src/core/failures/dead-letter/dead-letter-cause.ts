@@ -54,9 +54,9 @@ export interface DeadLetterGroup extends Omit<LikeDeadLetters, 'lastError'> {
 }
 
 /** By class, reason, consumer and cause: the largest group first, then the one with the newest dead letter. */
-export function groupByCause(letters: Iterable<LikeDeadLetters>): DeadLetterGroup[] {
+export function groupByCause(deadLetters: Iterable<LikeDeadLetters>): DeadLetterGroup[] {
   const groups = new Map<string, DeadLetterGroup>()
-  for (const { lastError, ...row } of letters) {
+  for (const { lastError, ...row } of deadLetters) {
     const group: DeadLetterGroup = { ...row, cause: causeOf(lastError) }
     const key = JSON.stringify([group.class, group.reason, group.consumer, group.cause])
     const known = groups.get(key)

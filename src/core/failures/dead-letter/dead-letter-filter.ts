@@ -18,14 +18,14 @@ export interface DeadLetterConditions {
   readonly to?: Instant
 }
 
-export function fitsConditions(letter: DeadLetter, wanted: DeadLetterConditions): boolean {
+export function fitsConditions(deadLetter: DeadLetter, wanted: DeadLetterConditions): boolean {
   return (
-    (wanted.key === undefined || letter.key === wanted.key) &&
-    (wanted.correlationId === undefined || letter.correlationId === wanted.correlationId) &&
-    (wanted.severity === undefined || letter.severity === wanted.severity) &&
-    (wanted.from === undefined || letter.createdAt >= wanted.from) &&
-    (wanted.to === undefined || letter.createdAt < wanted.to) &&
-    (wanted.cause === undefined || causeOf(letter.lastError) === wanted.cause)
+    (wanted.key === undefined || deadLetter.key === wanted.key) &&
+    (wanted.correlationId === undefined || deadLetter.correlationId === wanted.correlationId) &&
+    (wanted.severity === undefined || deadLetter.severity === wanted.severity) &&
+    (wanted.from === undefined || deadLetter.createdAt >= wanted.from) &&
+    (wanted.to === undefined || deadLetter.createdAt < wanted.to) &&
+    (wanted.cause === undefined || causeOf(deadLetter.lastError) === wanted.cause)
   )
 }
 

@@ -9,11 +9,11 @@ import { created, makeEnv } from '../machine/case.fixture.ts'
 import { compileWorkflow, type InstanceInput, stepInstance, type Workflow } from '../machine/index.ts'
 import { randomNet } from '../machine/nets.fixture.ts'
 import { explore } from './explore.ts'
+import { markingText, searchHeld } from './explore-with-open-firings.ts'
 import { analyse } from './index.ts'
 import { markingOf } from './marking-paths.ts'
 import { makeNet } from './net.ts'
 import { CALL, sketch } from './nets.fixture.ts'
-import { markingText, searchHeld } from './open-firings.ts'
 
 const work = 'wrk_x' as WorkId
 const STATES_MAX = 3_000

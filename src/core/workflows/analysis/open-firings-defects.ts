@@ -3,7 +3,7 @@
 
 import { type Defect, listed, makeBreak } from './defect.ts'
 import type { Graph } from './explore.ts'
-import { type HeldSearch, markingText } from './open-firings.ts'
+import { type HeldSearch, markingText } from './explore-with-open-firings.ts'
 
 /** What really happens, instead of what atomic firings would allow. */
 export function correctSightings({ sightings }: Graph, { fired, timedOut, stayed }: HeldSearch): void {

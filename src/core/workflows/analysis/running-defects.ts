@@ -56,7 +56,7 @@ function firstOfEach(
 /** One way of growing is reported: others mostly follow from it. */
 function findUnbounded(graph: Graph): readonly Defect[] {
   const { net, unbounded } = graph
-  const told = unbounded.map(({ marking, earlier }) => {
+  const described = unbounded.map(({ marking, earlier }) => {
     const way: number[] = []
     for (let at = marking; at >= 0; at = graph.parents[at] as number) way.unshift(at)
     const trace = way.map((at) => traceStep(graph, graph.parentLabels[at] as number, at))
@@ -66,7 +66,7 @@ function findUnbounded(graph: Graph): readonly Defect[] {
     const repeatsAfter = way.indexOf(earlier)
     return makeBreak({ name: 'unbounded', message, place: growing[0] ?? '', trace, repeatsAfter })
   })
-  return told.filter((one, _, all) => one === (all.find(({ isProved }) => isProved) ?? all[0]))
+  return described.filter((one, _, all) => one === (all.find(({ isProved }) => isProved) ?? all[0]))
 }
 
 function isOpen({ looked, unbounded }: Graph): (marking: number) => boolean {
@@ -194,15 +194,15 @@ function findLoops(graph: Graph, ways: Ways): readonly Defect[] {
   const isSure: ArcFilter = ({ isImmediate, conditions }) => isImmediate && conditions.length === 0
   const sure = findCircle(graph, isSure)
   if (sure !== null) {
-    const { names, ...told } = tellCircle(graph, ways, sure)
+    const { names, ...described } = describeCycle(graph, ways, sure)
     const message = `an automatic loop without an exit: ${listed(names)} fire one after another for ever, and no action, condition or waiting place is among them`
-    return [makeBreak({ ...told, name: 'automaticLoop', message })]
+    return [makeBreak({ ...described, name: 'automaticLoop', message })]
   }
   const possible = findCircle(graph, ({ isImmediate }) => isImmediate)
   if (possible !== null) {
-    const { names, ...told } = tellCircle(graph, ways, possible)
+    const { names, ...described } = describeCycle(graph, ways, possible)
     const message = `an automatic loop that only conditions end: ${listed(names)} fire one after another without an action or a waiting place`
-    return [makeBreak({ ...told, name: 'automaticLoop', message })]
+    return [makeBreak({ ...described, name: 'automaticLoop', message })]
   }
   const busy = findCircle(
     graph,
@@ -210,12 +210,12 @@ function findLoops(graph: Graph, ways: Ways): readonly Defect[] {
       step?.kind === 'automatic' && outcome?.way === 'done' && conditions.length === 0,
   )
   if (busy === null) return []
-  const { names, ...told } = tellCircle(graph, ways, busy)
+  const { names, ...described } = describeCycle(graph, ways, busy)
   const message = `an automatic loop without a pause: ${listed(names)} are done over and over, as fast as their actions are, until something from outside takes the token. Let it wait for a time-out or an event`
-  return [makeRemark({ ...told, name: 'automaticLoop', message })]
+  return [makeRemark({ ...described, name: 'automaticLoop', message })]
 }
 
-function tellCircle(
+function describeCycle(
   graph: Graph,
   ways: Ways,
   { marking, arcs }: Circle,

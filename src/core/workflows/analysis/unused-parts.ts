@@ -95,7 +95,7 @@ function findDead(graph: Graph, ways: Ways, isMarked: readonly boolean[]): reado
       const places = (lacking.length > 0 ? lacking : step.any).map((place) => net.places[place] ?? '')
       return tell(`there is never a token in ${listed(places)}`)
     }
-    if (!isComplete || sightings.hasFired[step.index] === 1) return tellUnfired(net, transition)
+    if (!isComplete || sightings.hasFired[step.index] === 1) return describeUnfired(net, transition)
     const seen = sightings.tokensAt[step.index] as number
     if (seen < 0) {
       const places = [...step.from, ...step.any].map((place) => net.places[place] ?? '')
@@ -124,7 +124,7 @@ function whyImpossible({ document }: Net, name: string): string {
 }
 
 /** It is enabled by its tokens, but nothing of the workflow ever fires it. */
-function tellUnfired({ document }: Net, name: string): readonly Defect[] {
+function describeUnfired({ document }: Net, name: string): readonly Defect[] {
   const transition = document.transitions.find((one) => one.name === name)
   if (transition?.on !== 'event' || document.triggers.some(({ fire }) => fire === name)) return []
   if (document.places.some(({ timeout }) => timeout?.fire === name)) return []

@@ -20,20 +20,25 @@ export interface By {
   readonly comment?: string
 }
 
-const NOBODY: By = {}
+const NO_ACTOR: By = {}
 /** For a stored result, in characters of JSON. */
 const RESULT_SIZE_MAX = 16 * 1_024
 const DONE_MAX = 1_000
 
 /** Throws ExpressionError and Refusal, with nothing changed. */
-export function fireTransition(draft: Draft, transition: Transition, inputs: Inputs, by: By = NOBODY): void {
+export function fireTransition(
+  draft: Draft,
+  transition: Transition,
+  inputs: Inputs,
+  by: By = NO_ACTOR,
+): void {
   const { name } = transition.document
   if (transition.hasAction) {
     for (const firing of inputs.interrupts) interrupt(draft, firing)
     begin(draft, transition, inputs, by)
     return
   }
-  const scope = by === NOBODY ? draft.scope : { ...draft.scope, actor: by.actor, input: by.input ?? null }
+  const scope = by === NO_ACTOR ? draft.scope : { ...draft.scope, actor: by.actor, input: by.input ?? null }
   const targets = targetsOf(transition, scope)
   const assigned = computeAssigned(draft, transition.out(scope))
   for (const firing of inputs.interrupts) interrupt(draft, firing)
@@ -93,7 +98,7 @@ function ownKey({ workflow, now, env }: Draft, firing: Firing): string | null {
 }
 
 function shownBy(draft: Draft, by: By): By {
-  if (by === NOBODY || by.input === undefined || (keepsValues(draft) && isShort(by.input))) return by
+  if (by === NO_ACTOR || by.input === undefined || (keepsValues(draft) && isShort(by.input))) return by
   const { input, ...rest } = by
   return rest
 }

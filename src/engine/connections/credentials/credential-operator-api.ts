@@ -9,7 +9,7 @@ import type { BeginRotation } from './begin-rotation.ts'
 import type { CredentialDeps } from './credential-deps.ts'
 import type { CredentialStateCache } from './credential-state-cache.ts'
 import { type Values, vaultNameOf } from './credential-values.ts'
-import type { Waiting } from './rotation-sweep.ts'
+import type { RotationSweep } from './rotation-sweep.ts'
 
 export interface CredentialOperatorApi extends Pick<Integrations, 'credentials' | 'credential' | 'rotate'> {
   /** A pending value was stored in the vault under this name: rotations that it belongs to start, or continue. */
@@ -21,7 +21,7 @@ export function makeCredentialOperatorApi(
     readonly stateCache: CredentialStateCache
     readonly values: Values
     readonly begin: BeginRotation
-    readonly waiting: Pick<Waiting, 'look'>
+    readonly waiting: Pick<RotationSweep, 'look'>
     managedBy(tenant: TenantId, credential: string): ManagedBy
   },
 ): CredentialOperatorApi {

@@ -63,7 +63,7 @@ export const AUTHORIZATION_PREFIX = 'authorize/'
 
 export function makeCredentialStateCache(
   deps: Pick<EngineDeps, 'store'> & {
-    readonly commits: Pick<Commits, 'firmly' | 'stubbornly'>
+    readonly commits: Pick<Commits, 'firmly' | 'retryUntilAvailable'>
     /** Waiting calls may be made: a rotation is over. */
     opened(tenant: TenantId): void
   },
@@ -82,7 +82,7 @@ export function makeCredentialStateCache(
   }
 
   const read: CredentialStateCache['read'] = async (tenant, name) => {
-    const found = await commits.stubbornly(() => store.forTenant(tenant).record('credential', name))
+    const found = await commits.retryUntilAvailable(() => store.forTenant(tenant).record('credential', name))
     const stored = found === null ? NOTHING : parse(found)
     put(tenant, name, stored)
     return stored

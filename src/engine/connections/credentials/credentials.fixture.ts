@@ -27,7 +27,7 @@ import { makePlanEnd } from '../../settlement/job-end.ts'
 import { noParticipants } from '../../settlement/participants.ts'
 import { makeSettler } from '../../settlement/settle.ts'
 import type { OutboundRequest, OutboundResponse } from '../connection-types.ts'
-import { type CredentialKeeping, makeCredentials } from './credentials.ts'
+import { type ComposedCredentials, makeCredentials } from './credentials.ts'
 
 export const TENANT = DEFAULT_TENANT
 const CONSUMER = 'credential:crm'
@@ -140,7 +140,7 @@ export function answered(status: number, body: unknown = null): HttpOutcome {
 export type Script = (request: HttpRequest) => HttpOutcome | Promise<HttpOutcome>
 
 export interface KeepingNode {
-  readonly keeping: CredentialKeeping
+  readonly keeping: ComposedCredentials
   readonly log: ReturnType<typeof makeMemoryLog>
   /** A call of the connection, as the outbound client makes it. */
   call(path?: string): Promise<OutboundResponse>
@@ -245,7 +245,7 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
           adds: 0,
           leasedOnInsert: [],
           owner: null,
-          letter: null,
+          deadLetter: null,
           disabled: [],
         }
       }

@@ -14,12 +14,12 @@ import { makeValues } from './credential-values.ts'
 import { makeTokens } from './derived-tokens.ts'
 import { type Consent, makeConsent } from './oauth-consent.ts'
 import { makeRefusals } from './refused-credentials.ts'
-import { makeWaiting } from './rotation-sweep.ts'
+import { makeRotationSweep } from './rotation-sweep.ts'
 import { makeRotations, type Rotations } from './rotation-worker.ts'
 import { makeAtVendor } from './secret-at-vendor.ts'
 import { makeVerify } from './verify-secret.ts'
 
-export interface CredentialKeeping {
+export interface ComposedCredentials {
   readonly credentials: Credentials
   readonly rotations: Rotations
   readonly operatorApi: CredentialOperatorApi & Omit<Consent, 'tidy'>
@@ -35,7 +35,7 @@ const ANOTHER_IN_USE = 'another secret is in use by now'
 export function makeCredentials(
   deps: CredentialDeps & { managedBy(tenant: TenantId, credential: string): ManagedBy },
   config: Pick<EngineConfig, 'node' | 'sendWithinMs' | 'responseBytesMax' | 'roles'>,
-): CredentialKeeping {
+): ComposedCredentials {
   const stateCache = makeCredentialStateCache({ ...deps, opened: () => deps.wake() })
   const values = makeValues(deps)
   const tokens = makeTokens({ ...deps, stateCache, newLock: () => `${config.node}/${deps.ids.uuid()}` })
@@ -50,13 +50,13 @@ export function makeCredentials(
     vendor: makeAtVendor({ ...deps, stateCache }, config),
   })
   const consent = makeConsent({ ...deps, stateCache, values, tokens, allowed: () => deps.wake() })
-  const waiting = makeWaiting({
+  const rotationSweep = makeRotationSweep({
     ...deps,
     stateCache,
     values,
     begin,
     tidy: consent.tidy,
-    isKeeper: config.roles.has('schedule'),
+    hasScheduleRole: config.roles.has('schedule'),
   })
   const refusals = makeRefusals({ ...deps, stateCache, values, begin, verify })
 
@@ -86,12 +86,12 @@ export function makeCredentials(
     credentials: { authorize: (request) => authorizeOrRotate(request), ...refusals },
     rotations,
     operatorApi: {
-      ...makeCredentialOperatorApi({ ...deps, stateCache, values, begin, waiting }),
+      ...makeCredentialOperatorApi({ ...deps, stateCache, values, begin, waiting: rotationSweep }),
       authorizeUrl: consent.authorizeUrl,
       authorized: consent.authorized,
     },
     learn: stateCache.learn,
-    start: waiting.start,
-    stop: waiting.stop,
+    start: rotationSweep.start,
+    stop: rotationSweep.stop,
   }
 }

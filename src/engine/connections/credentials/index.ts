@@ -1,5 +1,5 @@
 // Authorizes requests with credentials, and rotates their secrets.
 
 export { credentialOf, newRotation } from './begin-rotation.ts'
-export { type CredentialKeeping, makeCredentials } from './credentials.ts'
+export { type ComposedCredentials, makeCredentials } from './credentials.ts'
 export type { Rotations } from './rotation-worker.ts'

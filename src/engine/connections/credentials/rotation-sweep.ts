@@ -13,7 +13,7 @@ import type { CredentialDeps } from './credential-deps.ts'
 import type { CredentialStateCache } from './credential-state-cache.ts'
 import { type Values, vaultNameOf } from './credential-values.ts'
 
-export interface Waiting {
+export interface RotationSweep {
   /** A user may have provided the value that a rotation waits for, or one that was not requested. */
   look(tenant: TenantId, credential: string, by: string): Promise<void>
   start(): void
@@ -27,17 +27,17 @@ const BY = 'millrace'
 const AFRESH = { attempts: 0, waits: 0, losses: 0 }
 const OVER: readonly WorkState[] = ['done', 'dead', 'cancelled', 'skipped', 'merged']
 
-export function makeWaiting(
+export function makeRotationSweep(
   deps: CredentialDeps & {
     readonly stateCache: CredentialStateCache
     readonly values: Values
     readonly begin: BeginRotation
     /** Whether this node acts on what it finds. */
-    readonly isKeeper: boolean
+    readonly hasScheduleRole: boolean
     /** Other periodic work for a tenant. */
     tidy(tenant: TenantId): Promise<void>
   },
-): Waiting {
+): RotationSweep {
   const { store, clock, log, time, registry, settler, stateCache, values, begin } = deps
   let isStopped = true
   let cancel = () => {}
@@ -97,7 +97,7 @@ export function makeWaiting(
     return true
   }
 
-  const look: Waiting['look'] = async (tenant, name, by) => {
+  const look: RotationSweep['look'] = async (tenant, name, by) => {
     const document = registry.credential(tenant, name)?.document
     if (document === undefined) return
     const { state } = await stateCache.read(tenant, name)
@@ -136,7 +136,7 @@ export function makeWaiting(
     const all = registry.credentials(tenant)
     if (all.length === 0) return
     await stateCache.learn(tenant)
-    if (!deps.isKeeper) return
+    if (!deps.hasScheduleRole) return
     for (const { document } of all) {
       if (isStopped) return
       const { name, rotation: policy } = document

@@ -19,7 +19,7 @@ import {
   tenantsInStore,
 } from '../../commit/index.ts'
 import type { EngineConfig } from '../../config.ts'
-import { mustSayWhy, type Replayer, type ReplayOptions } from '../dead-letter-actions.ts'
+import { type InternalDeadLetterActions, mustSayWhy, type ReplayOptions } from '../dead-letter-actions.ts'
 import { countDeadLetters } from './dead-letter-pages.ts'
 import type { PreviewDeps } from './judge-replay.ts'
 import { type Preview, previewReplay } from './preview-dead-letters.ts'
@@ -119,7 +119,7 @@ export interface BulkReplayHooks {
   /** Loads subscriptions that another node changed: one just created or enabled there counts here too. */
   refresh(tenant: TenantId): Promise<void>
   /** Clears the known failures of an endpoint, so that they delay nothing. */
-  hurry(tenant: TenantId, consumer: string): void
+  forgetBackoff(tenant: TenantId, consumer: string): void
 }
 
 export function makeBulkReplays(
@@ -130,12 +130,12 @@ export function makeBulkReplays(
       readonly log: Log
       readonly ids: Ids
       readonly commits: Commits
-      readonly replayer: Replayer
+      readonly deadLetterActions: InternalDeadLetterActions
       wake(): void
     },
   config: Pick<EngineConfig, 'replayReadyPerMinute'>,
 ): BulkReplayer {
-  const { store, clock, time, log, ids, commits, registry, replayer } = deps
+  const { store, clock, time, log, ids, commits, registry, deadLetterActions } = deps
   let isOpen = false
   let cancelTimer = () => {}
   let passing: Promise<void> | null = null
@@ -158,7 +158,7 @@ export function makeBulkReplays(
   }
 
   const prepare = ({ force, again }: BulkReplay, row: Row) =>
-    'dedupKey' in row ? prepareEvent(deps, row) : replayer.prepare(row.tenant, row, { force, again })
+    'dedupKey' in row ? prepareEvent(deps, row) : deadLetterActions.prepare(row.tenant, row, { force, again })
 
   /** Null: there is no limit, or what it will call is not known yet. */
   const perMinuteOf = (tenant: TenantId, row: Row | string): number | null => {

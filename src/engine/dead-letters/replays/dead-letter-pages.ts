@@ -15,7 +15,7 @@ import { type Page, type PageRequest, StoreError, type TenantReads } from '../..
 import type { ReplayFilter } from './replay-record.ts'
 
 export interface DeadLetterPage {
-  readonly letters: readonly DeadLetter[]
+  readonly deadLetters: readonly DeadLetter[]
   /** The last one read, matching or not; null: there are no more. */
   readonly after: DeadLetterId | null
 }
@@ -58,7 +58,7 @@ async function readSome(
   const last = page.items.at(-1)?.id ?? null
   const isOver = page.nextCursor === null || (last !== null && atLeast !== null && last < atLeast)
   return {
-    letters: page.items.filter((letter) => fitsConditions(letter, query)),
+    deadLetters: page.items.filter((deadLetter) => fitsConditions(deadLetter, query)),
     after: isOver ? null : last,
   }
 }
@@ -82,7 +82,7 @@ export async function listDeadLetters(
   let after = cursor as DeadLetterId | null
   for (let pages = 0; pages < SCAN_PAGES; pages += 1) {
     const page: DeadLetterPage = await readSome(reads, query, after, SCAN_PAGE)
-    items.push(...page.letters)
+    items.push(...page.deadLetters)
     if (items.length > limit)
       return { items: items.slice(0, limit), nextCursor: items[limit - 1]?.id ?? null }
     after = page.after
@@ -104,7 +104,7 @@ export async function countDeadLetters(
   let after: DeadLetterId | null = null
   for (let seen = 0; seen < COUNT_MAX; seen += COUNT_PAGE) {
     const page: DeadLetterPage = await readDeadLetters(reads, filter, after, COUNT_PAGE)
-    count += page.letters.length
+    count += page.deadLetters.length
     if (page.after === null) return { count, isCapped: false }
     after = page.after
   }

@@ -51,14 +51,14 @@ export async function previewReplay(
   options: ReplayOptions,
 ): Promise<Preview> {
   const reads = deps.store.forTenant(tenant)
-  const letters = await firstDeadLetters(reads, filter)
+  const deadLetters = await firstDeadLetters(reads, filter)
   const { count, isCapped } = await countDeadLetters(reads, filter)
   const seen: (Judged & { readonly id: DeadLetterId })[] = []
-  for (let start = 0; start < letters.length; start += AT_ONCE) {
-    const some = letters.slice(start, start + AT_ONCE)
-    const looked = some.map(async (letter) => ({
-      id: typeof letter === 'string' ? letter : letter.id,
-      ...(await look(deps, tenant, letter, options)),
+  for (let start = 0; start < deadLetters.length; start += AT_ONCE) {
+    const some = deadLetters.slice(start, start + AT_ONCE)
+    const looked = some.map(async (deadLetter) => ({
+      id: typeof deadLetter === 'string' ? deadLetter : deadLetter.id,
+      ...(await look(deps, tenant, deadLetter, options)),
     }))
     seen.push(...(await Promise.all(looked)))
   }
@@ -78,55 +78,55 @@ async function firstDeadLetters(
     const ids = filter.ids.slice(0, ITEMS_MAX)
     return Promise.all(ids.map(async (id) => (await reads.deadLetter(id)) ?? id))
   }
-  const letters: DeadLetter[] = []
+  const deadLetters: DeadLetter[] = []
   let after: DeadLetterId | null = null
   do {
     const page = await readDeadLetters(reads, filter, after, ITEMS_MAX)
-    letters.push(...page.letters)
+    deadLetters.push(...page.deadLetters)
     after = page.after
-  } while (after !== null && letters.length < ITEMS_MAX)
-  return letters.slice(0, ITEMS_MAX)
+  } while (after !== null && deadLetters.length < ITEMS_MAX)
+  return deadLetters.slice(0, ITEMS_MAX)
 }
 
 async function look(
   deps: PreviewDeps,
   tenant: TenantId,
-  letter: DeadLetter | DeadLetterId,
+  deadLetter: DeadLetter | DeadLetterId,
   { force, again = false }: ReplayOptions,
 ): Promise<Judged> {
-  if (typeof letter === 'string') return judgedToFail('there is no such dead letter')
-  if (letter.state !== 'open' && letter.state !== 'ready_to_replay')
-    return judgedToFail(`it is ${letter.state}`)
-  if (letter.replays >= REPLAYS_MAX && !force)
-    return judgedToFail(`${letter.replays} replays were in vain; another one needs force`)
+  if (typeof deadLetter === 'string') return judgedToFail('there is no such dead letter')
+  if (deadLetter.state !== 'open' && deadLetter.state !== 'ready_to_replay')
+    return judgedToFail(`it is ${deadLetter.state}`)
+  if (deadLetter.replays >= REPLAYS_MAX && !force)
+    return judgedToFail(`${deadLetter.replays} replays were in vain; another one needs force`)
   const reads = deps.store.forTenant(tenant)
-  const [event, work] = await Promise.all([reads.event(letter.eventId), reads.work(letter.workId)])
+  const [event, work] = await Promise.all([reads.event(deadLetter.eventId), reads.work(deadLetter.workId)])
   if (event === null) return judgedToFail('its event is gone')
-  if (letter.consumer.startsWith('source:')) return lookAtIntake(deps, event)
-  if (credentialOf(letter.consumer) !== null)
+  if (deadLetter.consumer.startsWith('source:')) return lookAtIntake(deps, event)
+  if (credentialOf(deadLetter.consumer) !== null)
     return { verdict: 'would-call', reason: 'the rotation is tried again', call: null }
-  const subscription = subscriptionOf(letter.consumer)
+  const subscription = subscriptionOf(deadLetter.consumer)
   if (subscription !== null) {
     const items = await reads.workOfEvent(event.id)
-    const own = items.filter(({ consumer }) => consumer === letter.consumer)
+    const own = items.filter(({ consumer }) => consumer === deadLetter.consumer)
     return judgeFurther(deps, event, subscription, own, again)
   }
-  if (!letter.consumer.startsWith('route:')) return lookAtItem(deps, letter, work)
-  const route = deps.registry.route(tenant, letter.consumer)
-  if (route === null) return judgedToFail(`${letter.consumer} is not defined any more`)
-  return judgeRun(deps, route, event, { key: letter.key, before: work === null ? [] : [work], again })
+  if (!deadLetter.consumer.startsWith('route:')) return lookAtItem(deps, deadLetter, work)
+  const route = deps.registry.route(tenant, deadLetter.consumer)
+  if (route === null) return judgedToFail(`${deadLetter.consumer} is not defined any more`)
+  return judgeRun(deps, route, event, { key: deadLetter.key, before: work === null ? [] : [work], again })
 }
 
 /** A dead letter of a workflow continues its instance: its effect depends on the step. */
-async function lookAtItem(deps: PreviewDeps, letter: DeadLetter, work: WorkRow | null): Promise<Judged> {
+async function lookAtItem(deps: PreviewDeps, deadLetter: DeadLetter, work: WorkRow | null): Promise<Judged> {
   if (work === null) return judgedToFail('its work item is gone')
   const { tenant, kind, instance: id } = work
   const instance = id === null ? null : await deps.store.forTenant(tenant).instance(id)
   if (kind !== 'trigger' && instance?.state !== 'active') return judgedToFail('its instance has ended')
-  const entry = letter.key === null ? null : await deps.store.forTenant(tenant).ledger(letter.key)
+  const entry = deadLetter.key === null ? null : await deps.store.forTenant(tenant).ledger(deadLetter.key)
   if (entry?.state === 'reserved' || entry?.state === 'unknown')
     return { verdict: 'would-wait', reason: `the outcome of ${entry.key} is ${entry.state}`, call: null }
-  const where = id === null ? letter.consumer : `${id} at ${letter.step}`
+  const where = id === null ? deadLetter.consumer : `${id} at ${deadLetter.step}`
   const isDone = entry?.state === 'done'
   const reason = `goes on with ${where}${isDone ? ', with the effect that is there already' : ''}`
   return { verdict: isDone ? 'would-skip' : 'would-call', reason, call: null }

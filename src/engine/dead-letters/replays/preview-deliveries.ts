@@ -56,12 +56,12 @@ export async function previewDeliveries(
   return {
     totals: totals as Record<RecoveryVerdict, number>,
     recovered: recovered.length,
-    items: recovered.slice(0, ITEMS_MAX).map(({ summary, verdict, letter }) => ({
+    items: recovered.slice(0, ITEMS_MAX).map(({ summary, verdict, deadLetter }) => ({
       eventId: summary.id,
       subject: summary.subject,
       receivedAt: summary.receivedAt,
       verdict,
-      deadLetterId: letter?.id ?? null,
+      deadLetterId: deadLetter?.id ?? null,
     })),
     walked: step.walked,
     walkedTo: step.last?.receivedAt ?? null,

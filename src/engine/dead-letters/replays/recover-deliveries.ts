@@ -18,7 +18,7 @@ import type { Registry } from '../../definitions/index.ts'
 import { lineOf } from '../../observe/index.ts'
 import { newWork } from '../../planning/index.ts'
 import { addDelivery, newDelivery, readDeliveryVersion } from '../../webhooks/index.ts'
-import type { Replayer } from '../dead-letter-actions.ts'
+import type { InternalDeadLetterActions } from '../dead-letter-actions.ts'
 import { type Found, isRecovered, walkEvents } from './recovery-walk.ts'
 import type { Piece, PieceReplay, Prepared, Refusal } from './replay-piece.ts'
 import {
@@ -38,9 +38,9 @@ const PAYLOADS_MAX = 500
 
 export interface RecoverDeps extends Pick<EngineBase, 'store' | 'commits' | 'ids' | 'vars' | 'log'> {
   readonly registry: Registry
-  readonly replayer: Pick<Replayer, 'prepare'>
+  readonly deadLetterActions: Pick<InternalDeadLetterActions, 'prepare'>
   /** Clears the known failures of the endpoint, so that they delay nothing. */
-  hurry(tenant: TenantId, consumer: string): void
+  forgetBackoff(tenant: TenantId, consumer: string): void
 }
 
 /** The request with both ends set: events received from now on are matched on arrival. */
@@ -143,10 +143,10 @@ async function prepareFound(
   deps: RecoverDeps,
   { force }: Recovery,
   route: Route,
-  { summary, letter, event, waiting }: Found,
+  { summary, deadLetter, event, waiting }: Found,
 ): Promise<Prepared> {
   if (waiting !== null) return { id: summary.id, replay: hurryUp(deps, summary, waiting) }
-  if (letter === null) {
+  if (deadLetter === null) {
     const work =
       event === null
         ? newWork(deps.ids, route, summary, summary.id)
@@ -154,16 +154,19 @@ async function prepareFound(
     return { id: summary.id, replay: addDelivery(deps.log, summary, work, 'RECOVERED') }
   }
   try {
-    return { id: letter.id, replay: await deps.replayer.prepare(letter.tenant, letter, { force }) }
+    return {
+      id: deadLetter.id,
+      replay: await deps.deadLetterActions.prepare(deadLetter.tenant, deadLetter, { force }),
+    }
   } catch (error) {
-    if (error instanceof AppError) return { id: letter.id, code: error.code } satisfies Refusal
+    if (error instanceof AppError) return { id: deadLetter.id, code: error.code } satisfies Refusal
     throw error
   }
 }
 
 /** It is due now, as if an operator had retried it alone. */
 function hurryUp(
-  { log, hurry }: Pick<RecoverDeps, 'log' | 'hurry'>,
+  { log, forgetBackoff }: Pick<RecoverDeps, 'log' | 'forgetBackoff'>,
   event: EventSummary,
   work: WorkRow,
 ): PieceReplay {
@@ -188,7 +191,7 @@ function hurryUp(
     ],
     work,
     logDecision(decided) {
-      hurry(tenant, consumer)
+      forgetBackoff(tenant, consumer)
       log.control({ ...line, message: decidedText(decided) })
     },
   }

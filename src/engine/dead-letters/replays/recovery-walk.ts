@@ -32,7 +32,7 @@ export interface Found {
   readonly summary: EventSummary
   readonly verdict: RecoveryVerdict
   /** If it failed: its open dead letter. */
-  readonly letter: DeadLetter | null
+  readonly deadLetter: DeadLetter | null
   /** If it is missing: the event, if its payload had to be read. */
   readonly event: StoredEvent | null
   /** If it is under way: its job, if that waits for a retry. */
@@ -165,20 +165,20 @@ interface Seen {
 async function look(deps: WalkDeps, summary: EventSummary, work: readonly WorkRow[]): Promise<Seen> {
   const { reads, subscription, filter } = deps
   const { consumer, route } = subscription
-  const seen = (verdict: RecoveryVerdict, letter: DeadLetter | null = null): Found => ({
+  const seen = (verdict: RecoveryVerdict, deadLetter: DeadLetter | null = null): Found => ({
     summary,
     verdict,
-    letter,
+    deadLetter,
     event: null,
     waiting: verdict === 'under-way' ? findWaiting(work, consumer) : null,
   })
   // An edited copy is the same occurrence as its original: only its dead letter says what to do.
-  const letter = isCopy(summary) ? await deadLetterOfCopy(reads, summary) : null
-  if (isCopy(summary) && (letter === null || letter.consumer !== consumer)) return NOT_WANTED
-  const verdict = letter !== null && work.length === 0 ? 'failed' : judgeWork(work, consumer)
+  const deadLetter = isCopy(summary) ? await deadLetterOfCopy(reads, summary) : null
+  if (isCopy(summary) && (deadLetter === null || deadLetter.consumer !== consumer)) return NOT_WANTED
+  const verdict = deadLetter !== null && work.length === 0 ? 'failed' : judgeWork(work, consumer)
   if (verdict === 'under-way' || !isRecovered({ verdict, waiting: null }, filter))
     return { found: seen(verdict), isRead: false }
-  const open = verdict === 'failed' ? await openDeadLetter(reads, summary, consumer, letter) : null
+  const open = verdict === 'failed' ? await openDeadLetter(reads, summary, consumer, deadLetter) : null
   if (verdict === 'failed' && open === null) return { found: seen('given-up'), isRead: false }
   // An event of this system may be about the subscription itself, and is then not sent to it.
   const isAsked = subscription.document.where !== null || isCanonicalSource(summary.source)
@@ -227,7 +227,7 @@ async function openDeadLetter(
 ): Promise<DeadLetter | null> {
   if (known !== null) return isOpen(known) && known.eventId === id ? known : null
   const { items } = await reads.deadLetters({ eventId: id, cursor: null, limit: LETTERS_MAX })
-  return items.find((letter) => letter.consumer === consumer && isOpen(letter)) ?? null
+  return items.find((deadLetter) => deadLetter.consumer === consumer && isOpen(deadLetter)) ?? null
 }
 
 function isOpen({ state }: Pick<DeadLetter, 'state'>): boolean {

@@ -92,8 +92,8 @@ export async function findRefusal(store: Store, event: StoredEvent): Promise<str
 async function hasSuccessor(reads: TenantReads, { id }: StoredEvent): Promise<boolean> {
   for (const copy of (await reads.causedBy(id, COPIES_MAX)).filter(isCopy)) {
     if ((await reads.workOfEvent(copy.id)).length > 0) return true
-    const letter = deadLetterOfEdit(copy.dedupKey)
-    if (letter !== null && (await reads.deadLetter(letter))?.state !== 'discarded') return true
+    const deadLetter = deadLetterOfEdit(copy.dedupKey)
+    if (deadLetter !== null && (await reads.deadLetter(deadLetter))?.state !== 'discarded') return true
   }
   return false
 }

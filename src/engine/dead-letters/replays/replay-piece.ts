@@ -44,7 +44,7 @@ export type ListedReplay = Exclude<BulkReplay, { of: 'deliveries' }>
 export async function readRows(reads: TenantReads, replay: ListedReplay, max: number): Promise<NextRows> {
   if (replay.of === 'deadLetters' && replay.filter.ids === undefined) {
     const page = await readDeadLetters(reads, replay.filter, replay.after, max)
-    return { rows: page.letters, after: page.after, isLast: page.after === null }
+    return { rows: page.deadLetters, after: page.after, isLast: page.after === null }
   }
   const from = replay.replayed + replay.refused
   const rows = await (replay.of === 'events'
@@ -133,11 +133,13 @@ export async function replayPiece(
     const { one, index } = changed
     const row = inOrder.find((other) => idOf(other) === one.id)
     // Its instance changed: it is prepared once more, and may still be replayed.
-    const isAnew = index === one.replay.moving && row !== undefined && !again.has(one.id)
+    const isRepeated = index === one.replay.moving && row !== undefined && !again.has(one.id)
     again.add(one.id)
-    const anew = isAnew ? await prepareOne(deps, replay, row) : { id: one.id, code: 'conflict' as const }
-    good = good.flatMap((other) => (other !== one ? [other] : 'replay' in anew ? [anew] : []))
-    if ('code' in anew) refused = [...refused, anew]
+    const repeated = isRepeated
+      ? await prepareOne(deps, replay, row)
+      : { id: one.id, code: 'conflict' as const }
+    good = good.flatMap((other) => (other !== one ? [other] : 'replay' in repeated ? [repeated] : []))
+    if ('code' in repeated) refused = [...refused, repeated]
   }
 }
 

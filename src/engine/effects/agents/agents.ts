@@ -90,14 +90,14 @@ export function makeAgents(
     const { item } = call
     let said = ''
     let isHeard = false
-    let toldAt = Number.NEGATIVE_INFINITY
+    let reportedAt = Number.NEGATIVE_INFINITY
     // A model may repeat a secret in pieces: look for it in the joined text.
     const redact = makeRedact(hidden)
     const reader = makeStreamReader((text) => {
       said += text
       const now = clock.monotonic()
-      if (now - toldAt < PROGRESS_EVERY_MS) return
-      toldAt = now
+      if (now - reportedAt < PROGRESS_EVERY_MS) return
+      reportedAt = now
       const shown = redact(said).slice(-PROGRESS_LENGTH_MAX)
       deps.progress({ item, agent, text: shown, characters: said.length })
     })

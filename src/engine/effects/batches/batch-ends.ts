@@ -35,7 +35,9 @@ export function endBatches(deps: Deps): Participant {
   const ends = makeMemberEnds(deps)
 
   const membersOf = (held: Held, route: Route): Promise<readonly Member[]> =>
-    commits.stubbornly(() => loadMembers(store.forTenant(held.work.tenant), held.work, route, deps.vars))
+    commits.retryUntilAvailable(() =>
+      loadMembers(store.forTenant(held.work.tenant), held.work, route, deps.vars),
+    )
 
   const whole = async (held: Held, route: Route, decision: Decision): Promise<Whole> => {
     const members = await membersOf(held, route)
@@ -95,7 +97,9 @@ export function endBatches(deps: Deps): Participant {
     if (decision.said !== undefined) return batch.outcomesOf(keys, decision.said)
     const key = decision.note.key ?? held.work.key
     const entry =
-      key === null ? null : await commits.stubbornly(() => store.forTenant(held.work.tenant).ledger(key))
+      key === null
+        ? null
+        : await commits.retryUntilAvailable(() => store.forTenant(held.work.tenant).ledger(key))
     if (entry === null) return keys.map(() => ({ as: 'done', result: undefined }))
     const opened = openResult(deps.encryption, {
       ...entry,
@@ -128,7 +132,7 @@ export function endBatches(deps: Deps): Participant {
   }
 
   const isOutcomeUnknown = async ({ work }: Held): Promise<boolean> => {
-    const open = await commits.stubbornly(() => store.forTenant(work.tenant).ledgerOfWork(work.id))
+    const open = await commits.retryUntilAvailable(() => store.forTenant(work.tenant).ledgerOfWork(work.id))
     return open.length > 0
   }
 

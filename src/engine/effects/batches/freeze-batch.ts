@@ -10,7 +10,7 @@ import { newWorkRow } from '../../../core/store/commit/index.ts'
 import type { Guard, Write } from '../../../ports/store.ts'
 import type { EngineBase, FirmResult } from '../../commit/index.ts'
 import type { EngineConfig } from '../../config.ts'
-import { type Item, makeItem, type Pool } from '../../leases/index.ts'
+import { type Item, type JobSlots, makeItem } from '../../leases/index.ts'
 import { SHORT_WAIT_MS } from '../../settlement/index.ts'
 import type { Joined } from '../call.ts'
 import { countersOf, isFresh, leaseGuard, ledgerGuard, newEntry, unreservedGuard } from '../call-outcome.ts'
@@ -23,20 +23,20 @@ const NO_LEASE = 'the lease could not be made long enough for the call'
 
 export function makeFreeze(
   deps: Pick<EngineBase, 'store' | 'commits' | 'ids' | 'wake'> & {
-    readonly pool: Pick<Pool, 'takeAnyway' | 'giveBack' | 'start'>
+    readonly jobSlots: Pick<JobSlots, 'takeAnyway' | 'giveBack' | 'start'>
     owner(): Incarnation | null
     readonly frozen: FrozenMembers
   },
   config: Pick<EngineConfig, 'sendWithinMs'>,
 ): Freeze {
-  const { store, commits, ids, pool } = deps
+  const { store, commits, ids, jobSlots } = deps
 
   const begin = (route: Route, batch: NewWork, members: readonly Gathered[], result: FirmResult) => {
     const [first] = members
     const owner = deps.owner()
     const isOurs = result.ok ? result.leased.includes(batch.id) : true
     if (first === undefined || owner === null || !isOurs) {
-      pool.giveBack(batch.id)
+      jobSlots.giveBack(batch.id)
       return deps.wake()
     }
     const moment = {
@@ -49,7 +49,7 @@ export function makeFreeze(
       row.id,
       members.map((member) => ({ ...member, work: frozenRow(member, batch.id) })),
     )
-    pool.start(startable(owner, row, first, route))
+    jobSlots.start(startable(owner, row, first, route))
   }
 
   /**
@@ -60,7 +60,7 @@ export function makeFreeze(
     const [first] = members
     if (first === undefined || members.some(isNew)) return batch
     const reads = store.forTenant(first.work.tenant)
-    const before = await commits.stubbornly(() => reads.ledger(keyOfBatch(members)))
+    const before = await commits.retryUntilAvailable(() => reads.ledger(keyOfBatch(members)))
     return before?.state === 'done' ? { ...batch, generation: before.generation + 1 } : batch
   }
 
@@ -77,25 +77,25 @@ export function makeFreeze(
         break
       }
       const batch = await again(newBatch(ids, call.route, first.work), left)
-      pool.takeAnyway(batch.id)
+      jobSlots.takeAnyway(batch.id)
       const result = await commits
         .firmly(tenant, left.flatMap(guardsOf), [
           { w: 'work.add', work: batch, lease: owner, delayMs: 0 },
           ...left.flatMap((member) => writesOf(member, batch, config.sendWithinMs)),
         ])
         .catch((error) => {
-          pool.giveBack(batch.id)
+          jobSlots.giveBack(batch.id)
           throw error
         })
       const isThere =
         result.ok ||
         (result.isRepeat === true &&
-          (await commits.stubbornly(() => store.forTenant(tenant).work(batch.id))) !== null)
+          (await commits.retryUntilAvailable(() => store.forTenant(tenant).work(batch.id))) !== null)
       if (isThere) {
         begin(call.route, batch, left, result)
         break
       }
-      pool.giveBack(batch.id)
+      jobSlots.giveBack(batch.id)
       const refused = left[Math.floor((result.ok ? 0 : result.guard) / GUARDS_EACH)] as Gathered
       rounds.set(refused, roundOf(result))
       left = left.filter((member) => member !== refused)

@@ -90,7 +90,7 @@ export function makeFunctionEffects(
     const { item } = run.call
     // In the middle of a run, giving up after a failed read would lose what the run has done so far.
     const reads = store.forTenant(item.work.tenant)
-    let entry = isFresh(item) ? null : await commits.stubbornly(() => reads.ledger(effect.key))
+    let entry = isFresh(item) ? null : await commits.retryUntilAvailable(() => reads.ledger(effect.key))
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
       const refusal = run.refusal()
       if (refusal !== null) throw new StoppedError(refusal)
@@ -127,7 +127,7 @@ export function makeFunctionEffects(
         report(run, effect, 'DEDUPE_HIT', null)
         return { value: resultOf(run, effect, entry) }
       case 'believe':
-        return believe(run, effect, entry)
+        return trustAcknowledgement(run, effect, entry)
       case 'doubt':
         return declareUnknown(run, effect, entry)
       case 'probe':
@@ -283,7 +283,11 @@ export function makeFunctionEffects(
     return stop(run, obstacles.crashed(effect, entry))
   }
 
-  const believe = async (run: FunctionRun, effect: OpenEffect, entry: LedgerEntry): Promise<Round> => {
+  const trustAcknowledgement = async (
+    run: FunctionRun,
+    effect: OpenEffect,
+    entry: LedgerEntry,
+  ): Promise<Round> => {
     const [effectRef, result] = [acknowledgedRef(entry), acknowledgedResult(entry)]
     const write = settleLedger(effect.key, 'done', 'acknowledged', effectRef, result)
     const next = await settleFound(run, effect, entry, write)

@@ -136,7 +136,7 @@ export function makeFunctionEnds(
   const openEntries = async ({ item }: InternalCall): Promise<readonly LedgerEntry[]> => {
     if (isFresh(item)) return []
     const { tenant, id } = item.work
-    return commits.stubbornly(() => store.forTenant(tenant).ledgerOfWork(id))
+    return commits.retryUntilAvailable(() => store.forTenant(tenant).ledgerOfWork(id))
   }
 
   const report = ({ item, route }: InternalCall, decision: Decision) => {

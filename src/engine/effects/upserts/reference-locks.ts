@@ -71,10 +71,10 @@ export function releaseLocks(deps: { readonly store: Store; readonly commits: Co
     if (!settlesEffect(decision)) {
       // An unknown outcome of a cancelled job keeps its lock; without one the lock is released.
       const isEnd = decision.to === 'cancelled'
-      const open = isEnd ? await deps.commits.stubbornly(() => reads.ledgerOfWork(work.id)) : []
+      const open = isEnd ? await deps.commits.retryUntilAvailable(() => reads.ledgerOfWork(work.id)) : []
       if (!isEnd || open.some(({ key }) => !isLockKey(key))) return null
     }
-    return deps.commits.stubbornly(() => freeLocks(reads, work.id))
+    return deps.commits.retryUntilAvailable(() => freeLocks(reads, work.id))
   }
 }
 

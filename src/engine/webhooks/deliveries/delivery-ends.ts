@@ -105,7 +105,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
     return await settler.settle(item, route, { ...decision, writes, plans: [plan] })
   }
 
-  const tellLine = (
+  const logLine = (
     item: Item,
     name: string,
     action: string,
@@ -166,7 +166,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
       const how = { attempts: counters.attempts, httpStatus, durationMs }
       const settlement = await settleTelling(item, subscription, decision, 'webhook.delivered', how)
       const { name } = subscription.document
-      tellLine(item, name, settlement.ok ? 'DELIVERED' : 'STALE', decision, target)
+      logLine(item, name, settlement.ok ? 'DELIVERED' : 'STALE', decision, target)
       if (settlement.ok) watch.delivered(item.work.tenant, name, { at: startedAt, hash: subscription.hash })
     },
 
@@ -206,7 +206,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
           ? await settleDead(item, subscription, decision)
           : await settler.settle(item, route, decision)
       const action = isOver ? 'DEAD_LETTERED' : isWait ? 'WAIT' : 'RETRY'
-      tellLine(item, document.name, settlement.ok ? action : 'STALE', decision, target)
+      logLine(item, document.name, settlement.ok ? action : 'STALE', decision, target)
       if (!settlement.ok || !failed.isTold) return
       watch.failed(item.work.tenant, document.name, {
         at: failed.startedAt,
@@ -222,21 +222,21 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
       const why = { class: failureClass, reason, error, step }
       const decision = dead(why, { counters: countersOf(item), note })
       const settlement = await settleDead(item, subscription, decision)
-      if (settlement.ok) tellLine(item, subscription.document.name, 'DEAD_LETTERED', decision, null, reason)
+      if (settlement.ok) logLine(item, subscription.document.name, 'DEAD_LETTERED', decision, null, reason)
     },
 
     async skip(item, { route, document }, by, why) {
       const note = { ...EMPTY_NOTE, effectRef: by, lastError: why }
       const decision = skipped({ counters: countersOf(item), note })
       const settlement = await settler.settle(item, route, decision)
-      if (settlement.ok) tellLine(item, document.name, 'DEDUPE_HIT', decision, null)
+      if (settlement.ok) logLine(item, document.name, 'DEDUPE_HIT', decision, null)
     },
 
     async gone(item, name) {
       const note = { ...EMPTY_NOTE, lastError: SUBSCRIPTION_GONE }
       const decision = cancelled({ counters: countersOf(item), note })
       const settlement = await settler.settle(item, null, decision)
-      if (settlement.ok) tellLine(item, name, 'CANCELLED', decision, null)
+      if (settlement.ok) logLine(item, name, 'CANCELLED', decision, null)
     },
 
     async putBack(item, route) {
@@ -250,7 +250,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
       const note = { ...EMPTY_NOTE, class: item.work.class, lastError: why }
       const decision = again(delayMs, { counters, note })
       const settlement = await settler.settle(item, route, decision)
-      if (settlement.ok) tellLine(item, route.document.name, 'WAIT', decision, null)
+      if (settlement.ok) logLine(item, route.document.name, 'WAIT', decision, null)
     },
   }
 }

@@ -77,7 +77,7 @@ export function makeDeliveryActions(deps: DeliveryOperatorDeps): DeliveryActions
 }
 
 async function showDelivery(reads: TenantReads, work: WorkRow): Promise<Delivery> {
-  const [{ items }, letter] = await Promise.all([
+  const [{ items }, deadLetter] = await Promise.all([
     // By its full id: its summary, without the payload.
     reads.events({ q: work.eventId, cursor: null, limit: 1 }),
     work.state === 'dead' ? deadLetterOfDead(reads, work) : null,
@@ -87,7 +87,7 @@ async function showDelivery(reads: TenantReads, work: WorkRow): Promise<Delivery
     subscription: work.consumer.slice(SUBSCRIPTION_PREFIX.length),
     state: deliveryState(work),
     subject: items[0]?.subject ?? null,
-    deadLetterId: letter?.id ?? deadLetterOf(work),
+    deadLetterId: deadLetter?.id ?? deadLetterOf(work),
   }
 }
 

@@ -37,7 +37,7 @@ export interface RetryDeps extends Pick<EngineBase, 'store' | 'commits' | 'ids' 
   /** Checks whether another node changed its subscription: it may have been enabled a moment ago. */
   refresh(tenant: TenantId): Promise<void>
   /** The known failures of the endpoint delay nothing any more. */
-  hurry(tenant: TenantId, consumer: string): void
+  forgetBackoff(tenant: TenantId, consumer: string): void
 }
 
 /** Other requests add deliveries to the same subscription at the same time; all of them guard the same version. */
@@ -48,7 +48,7 @@ export function makeRetry(
 ): (tenant: TenantId, id: WorkId, decided: Decided) => Promise<Retried> {
   const { store, registry, commits } = deps
 
-  const hurry = async (
+  const retryNow = async (
     work: WorkRow,
     { status, document }: Subscription,
     decided: Decided,
@@ -59,15 +59,15 @@ export function makeRetry(
     if (work.state === 'waiting')
       throw new AppError('conflict', 'it waits for its turn behind others of its key; retry the one in front')
     await deps.actions.retry(tenant, id, decided)
-    deps.hurry(tenant, consumer)
+    deps.forgetBackoff(tenant, consumer)
     deps.wake()
     return { how: 'hurried', workId: id }
   }
 
-  const replay = async (letter: DeadLetter, again: boolean, decided: Decided): Promise<Retried> => {
+  const replay = async (deadLetter: DeadLetter, again: boolean, decided: Decided): Promise<Retried> => {
     const options = { ...decided, force: true, again }
-    const { workId } = await deps.replay(letter.tenant, letter.id, options)
-    deps.hurry(letter.tenant, letter.consumer)
+    const { workId } = await deps.replay(deadLetter.tenant, deadLetter.id, options)
+    deps.forgetBackoff(deadLetter.tenant, deadLetter.consumer)
     return { how: 'replayed', workId }
   }
 
@@ -82,11 +82,11 @@ export function makeRetry(
       if (open !== undefined)
         throw new AppError('conflict', `${open.id} of the same event is under way already`)
       const dead = own.findLast(({ state }) => state === 'dead')
-      const letter = dead === undefined ? null : await deadLetterOfDead(reads, dead)
+      const deadLetter = dead === undefined ? null : await deadLetterOfDead(reads, dead)
       const isTaken = own.some(isDelivered)
-      if (letter !== null && isOpen(letter)) {
+      if (deadLetter !== null && isOpen(deadLetter)) {
         if (isTaken) mustSayWhy(decided)
-        return replay(letter, isTaken, decided)
+        return replay(deadLetter, isTaken, decided)
       }
       mustSayWhy(decided)
       const event = await reads.event(eventId)
@@ -100,7 +100,7 @@ export function makeRetry(
       )
       if (!result.ok) return retry()
       added.logDecision(decided)
-      deps.hurry(tenant, consumer)
+      deps.forgetBackoff(tenant, consumer)
       deps.wake()
       return { how: 'resent', workId: next.id }
     }
@@ -118,7 +118,7 @@ export function makeRetry(
       case 'ready':
       case 'waiting':
       case 'parked':
-        return hurry(work, subscription, decided)
+        return retryNow(work, subscription, decided)
       default:
         return resend(work, subscription, decided)
     }

@@ -21,7 +21,7 @@ import type { Log } from '../../../ports/log.ts'
 import type { Store } from '../../../ports/store.ts'
 import type { Registry } from '../../definitions/index.ts'
 import type { DeliveryWatch, ToldCall } from '../deliveries/index.ts'
-import { subscriptionEvents, type TellDeps } from './subscription-events.ts'
+import { type NoticeDeps, subscriptionEvents } from './subscription-events.ts'
 import { freshRecord } from './subscription-records.ts'
 import type { SubscriptionStateCache } from './subscription-state-cache.ts'
 
@@ -42,8 +42,8 @@ const ARRIVALS_LOOKED_AT = 100
 /** How often a flapping endpoint is reported: each change is a commit, an event, and a read by every other node. */
 const RESTLESS_MS = 1 * MINUTE
 
-export function makeWatching(
-  deps: TellDeps & {
+export function makeEndpointHealth(
+  deps: NoticeDeps & {
     readonly store: Store
     readonly log: Log
     readonly stateCache: SubscriptionStateCache

@@ -1,7 +1,7 @@
 // Creates, changes and removes subscriptions, and watches the health of their endpoints.
 
 export { heldByApi } from './api-subscription-names.ts'
-export { makeSubscriptionKeeping } from './compose-subscriptions.ts'
+export { composeSubscriptions } from './compose.ts'
 export type {
   NewSubscription,
   SubscriptionDetail,

@@ -24,7 +24,7 @@ import { endRemoval, type RemovalMark, readRemoval, readRemovals } from './subsc
 
 export interface Removals {
   /** `isKeeper`: continues what other nodes left. */
-  start(isKeeper: boolean): void
+  start(hasScheduleRole: boolean): void
   /** `isMarked`: the API removed it, and its generated secret is deleted too. */
   begin(tenant: TenantId, name: string, isMarked: boolean): void
   /** Resolves when the step in progress is done. */
@@ -178,9 +178,9 @@ export function makeRemovals(
   }
 
   return {
-    start(isKeeper) {
+    start(hasScheduleRole) {
       isStarted = true
-      if (!isKeeper) return go()
+      if (!hasScheduleRole) return go()
       void (async () => {
         for (const tenant of await deps.tenants().catch(() => []))
           for (const name of deps.left(tenant)) add(tenant, name, false)

@@ -8,7 +8,7 @@ import { SUBSCRIPTION_PREFIX, type SubscriptionNotice } from '../../../core/webh
 import type { EngineBase, EventPlan } from '../../commit/index.ts'
 import { canonicalEvent } from '../../events/index.ts'
 
-export type TellDeps = Pick<EngineBase, 'ids' | 'plan'>
+export type NoticeDeps = Pick<EngineBase, 'ids' | 'plan'>
 
 export interface About {
   readonly tenant: TenantId
@@ -17,7 +17,7 @@ export interface About {
   readonly change: string
 }
 
-export function subscriptionEvents(deps: TellDeps, about: About, told: SubscriptionNotice): EventPlan {
+export function subscriptionEvents(deps: NoticeDeps, about: About, told: SubscriptionNotice): EventPlan {
   switch (told.notice) {
     case 'failing': {
       const { failingSince, disableAt, warning, error } = told
@@ -38,7 +38,7 @@ export function subscriptionEvents(deps: TellDeps, about: About, told: Subscript
 }
 
 export function rotatedEvent(
-  deps: TellDeps,
+  deps: NoticeDeps,
   about: About,
   rotated: { readonly version: number; readonly oldUntil: Instant | null; readonly by: string },
 ): EventPlan {
@@ -47,14 +47,14 @@ export function rotatedEvent(
 }
 
 /** `deps.plan` plans it for this subscription alone. */
-export function testEvent(deps: TellDeps, about: About): EventPlan {
+export function testEvent(deps: NoticeDeps, about: About): EventPlan {
   return planNotice(deps, about, 'webhook.test', { message: TEST_MESSAGE })
 }
 
 export const TEST_MESSAGE = 'This is a test. Nothing happened.'
 
 function planNotice(
-  deps: TellDeps,
+  deps: NoticeDeps,
   { tenant, document, change }: About,
   subject: Parameters<typeof canonicalEvent>[1]['subject'],
   data: { readonly [name: string]: JsonValue },

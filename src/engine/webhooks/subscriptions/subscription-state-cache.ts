@@ -134,7 +134,7 @@ export function makeSubscriptionStateCache(
   }
 
   /** One after the other: a read of the store must not undo a concurrent change. */
-  const inTurn = <Value>(tenant: Tenant, work: () => Promise<Value>): Promise<Value> => {
+  const serialize = <Value>(tenant: Tenant, work: () => Promise<Value>): Promise<Value> => {
     const mine = tenant.pending.then(work)
     tenant.pending = mine.catch(() => {})
     return mine
@@ -364,18 +364,20 @@ export function makeSubscriptionStateCache(
       return retry()
     }
     const unending = orConflict('this subscription keeps changing')
-    return inTurn(stateCache, () => retrying(RACES_MAX, changeOnce, unending))
+    return serialize(stateCache, () => retrying(RACES_MAX, changeOnce, unending))
   }
 
   return {
     async prepare(tenant) {
       const stateCache = tenantOf(tenant)
       if (!stateCache.isRead)
-        await inTurn(stateCache, () => (stateCache.isRead ? Promise.resolve() : follow(tenant, stateCache)))
+        await serialize(stateCache, () =>
+          stateCache.isRead ? Promise.resolve() : follow(tenant, stateCache),
+        )
     },
     refresh(tenant) {
       const stateCache = tenantOf(tenant)
-      return inTurn(stateCache, () => follow(tenant, stateCache))
+      return serialize(stateCache, () => follow(tenant, stateCache))
     },
     tenants: () => [...tenants.keys()],
     find: (tenant, name) => tenants.get(tenant)?.stored.get(name) ?? null,

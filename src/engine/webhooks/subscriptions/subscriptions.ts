@@ -26,7 +26,7 @@ import { type EventPlan, orConflict, RACES_MAX, retrying } from '../../commit/in
 import { type Registry, readChangeCounter as readDefinitionsCounter } from '../../definitions/index.ts'
 import type { Removals } from './removed-subscriptions.ts'
 import type { SigningSecrets } from './signing-secrets.ts'
-import { type About, rotatedEvent, subscriptionEvents, type TellDeps } from './subscription-events.ts'
+import { type About, type NoticeDeps, rotatedEvent, subscriptionEvents } from './subscription-events.ts'
 import { readHealth } from './subscription-health.ts'
 import {
   freshRecord,
@@ -44,7 +44,7 @@ import type {
   SubscriptionView,
 } from './subscription-types.ts'
 
-interface SubscriptionsDeps extends TellDeps {
+interface SubscriptionsDeps extends NoticeDeps {
   readonly store: Store
   readonly log: Log
   readonly registry: Registry

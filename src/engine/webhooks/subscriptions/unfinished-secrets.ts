@@ -14,27 +14,27 @@ import type { SubscriptionRecord } from '../../../core/webhooks/subscription/ind
 import type { Log } from '../../../ports/log.ts'
 import type { Registry } from '../../definitions/index.ts'
 import type { SigningSecrets } from './signing-secrets.ts'
-import { rotatedEvent, type TellDeps } from './subscription-events.ts'
+import { type NoticeDeps, rotatedEvent } from './subscription-events.ts'
 import type { SubscriptionStateCache } from './subscription-state-cache.ts'
 
-export interface Mending {
+export interface UnfinishedSecrets {
   /** Those that were changed since the last check, and not within the last minute. */
   look(tenant: TenantId): Promise<void>
 }
 
 /** The node that changed it may be about to make its secret. */
 const GRACE_MS = 1 * MINUTE
-const MENDER = 'the start of a node'
+const FINISHED_BY = 'the start of a node'
 
-export function makeMending(
-  deps: TellDeps & {
+export function makeUnfinishedSecrets(
+  deps: NoticeDeps & {
     readonly log: Log
     readonly stateCache: SubscriptionStateCache
     readonly signing: SigningSecrets
     readonly registry: Pick<Registry, 'subscription'>
     now(): Instant
   },
-): Mending {
+): UnfinishedSecrets {
   const { log, stateCache, signing, registry } = deps
   /** Until when the changes of each tenant were checked. */
   const looked = new Map<TenantId, Instant>()
@@ -51,10 +51,10 @@ export function makeMending(
     if (document?.secret !== null) return
     const current = await signing.current(tenant, document)
     if (current !== null && parseSecret(document.signing, current.secret).ok) return
-    if (current === null) await signing.generate(tenant, document, MENDER)
-    else await signing.rotate(tenant, document, {}, MENDER)
+    if (current === null) await signing.generate(tenant, document, FINISHED_BY)
+    else await signing.rotate(tenant, document, {}, FINISHED_BY)
     await markUnseen(tenant, document.name)
-    log.info('subscription.secret-generated', { tenant, subscription: document.name, by: MENDER })
+    log.info('subscription.secret-generated', { tenant, subscription: document.name, by: FINISHED_BY })
   }
 
   const endRotation = async (tenant: TenantId, name: string): Promise<void> => {

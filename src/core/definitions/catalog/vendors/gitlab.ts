@@ -3,7 +3,7 @@
 import type { JsonValue } from '../../../foundation/json/index.ts'
 import type { CatalogEntry } from '../catalog-entry.ts'
 import { sampleOf } from '../sample-payload.ts'
-import { constant, list, maybe, object, text, whole } from './short.ts'
+import { constant, list, maybe, object, text, whole } from './schema-helpers.ts'
 
 const project = object({ id: whole, name: text, path_with_namespace: text }, { web_url: text })
 const user = object({ id: whole, name: text, username: text })

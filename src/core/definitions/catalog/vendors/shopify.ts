@@ -1,7 +1,7 @@
 // Shopify's subjects: its topics, `orders/create` as `orders.create`.
 
 import type { CatalogEntry } from '../catalog-entry.ts'
-import { object, text, whole } from './short.ts'
+import { object, text, whole } from './schema-helpers.ts'
 
 const TOPICS: Readonly<Record<string, string>> = {
   app: 'uninstalled scopes_update',

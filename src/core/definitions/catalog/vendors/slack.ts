@@ -1,7 +1,7 @@
 // Slack's subjects: its events, slash commands, and interactions with buttons, menus and dialogs.
 
 import type { CatalogEntry } from '../catalog-entry.ts'
-import { constant, object, text, whole } from './short.ts'
+import { constant, object, text, whole } from './schema-helpers.ts'
 
 const EVENTS: Readonly<Record<string, string>> = {
   app_home_opened: 'Somebody opened the app’s home.',

@@ -1,7 +1,7 @@
 // Stripe's subjects: its event types, by object.
 
 import type { CatalogEntry } from '../catalog-entry.ts'
-import { constant, object, text, whole, yes } from './short.ts'
+import { constant, object, text, whole, yes } from './schema-helpers.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   account:

@@ -1,7 +1,7 @@
 // Terraform Cloud's subjects: what triggers a notification. The ping that verifies an address is not an event.
 
 import type { CatalogEntry } from '../catalog-entry.ts'
-import { constant, list, maybe, object, text, whole } from './short.ts'
+import { constant, list, maybe, object, text, whole } from './schema-helpers.ts'
 
 const RUN: Readonly<Record<string, string>> = {
   created: 'A run is made and waits.',

@@ -1,7 +1,7 @@
 // Workfront's subjects: every object that can be subscribed to, and what happened to it.
 
 import type { CatalogEntry } from '../catalog-entry.ts'
-import { constant, object, text, whole } from './short.ts'
+import { constant, object, text, whole } from './schema-helpers.ts'
 
 /** The object's name and Workfront's code for it. */
 const OBJECTS: Readonly<Record<string, string>> = {

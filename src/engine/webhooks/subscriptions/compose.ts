@@ -10,17 +10,17 @@ import type { DefinedSubscriptions, Registry } from '../../definitions/index.ts'
 import type { Settler } from '../../settlement/index.ts'
 import type { DeliveryWatch } from '../deliveries/index.ts'
 import { makeDefinedSubscriptions } from './defined-subscriptions.ts'
-import { makeWatching } from './endpoint-health.ts'
+import { makeEndpointHealth } from './endpoint-health.ts'
 import { makeRemovals } from './removed-subscriptions.ts'
 import { makeSigningSecrets } from './signing-secrets.ts'
-import { type TellDeps, testEvent } from './subscription-events.ts'
+import { type NoticeDeps, testEvent } from './subscription-events.ts'
 import { makeSubscriptionStateCache } from './subscription-state-cache.ts'
 import type { Subscriptions } from './subscription-types.ts'
 import { makeSubscriptions } from './subscriptions.ts'
 import { testSubscription } from './test-call.ts'
-import { makeMending } from './unfinished-secrets.ts'
+import { makeUnfinishedSecrets } from './unfinished-secrets.ts'
 
-export interface SubscriptionKeeping {
+export interface ComposedSubscriptions {
   readonly operatorApi: Subscriptions
   /** For definitions. */
   readonly defined: DefinedSubscriptions
@@ -38,9 +38,9 @@ export interface SubscriptionKeeping {
 /** How often a node checks whether another one changed a subscription. */
 const FOLLOW_MS = 5 * SECOND
 
-export function makeSubscriptionKeeping(
+export function composeSubscriptions(
   deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'vault' | 'secrets' | 'log'> &
-    TellDeps & {
+    NoticeDeps & {
       readonly registry: Registry
       readonly commits: Pick<Commits, 'once'>
       readonly settler: Pick<Settler, 'settleUnheld'>
@@ -52,7 +52,7 @@ export function makeSubscriptionKeeping(
       wake(): void
     },
   config: Pick<EngineConfig, 'vars' | 'version' | 'roles' | 'limits'>,
-): SubscriptionKeeping {
+): ComposedSubscriptions {
   const { store, clock, log, http, vault, registry, ids } = deps
   const now = () => deps.time.now()
   const signing = makeSigningSecrets(deps)
@@ -74,8 +74,8 @@ export function makeSubscriptionKeeping(
     setStatus: registry.setSubscriptionStatus,
     gone: (tenant, name) => removals.begin(tenant, name, false),
   })
-  const mending = makeMending({ ...deps, stateCache, signing, now })
-  const watching = makeWatching({ ...deps, stateCache })
+  const unfinishedSecrets = makeUnfinishedSecrets({ ...deps, stateCache, signing, now })
+  const endpointHealth = makeEndpointHealth({ ...deps, stateCache })
   const operatorApi = makeSubscriptions({
     ...deps,
     stateCache,
@@ -89,7 +89,7 @@ export function makeSubscriptionKeeping(
       testSubscription({ http, vault, ids, now, ...config }, tenant, subscription),
   })
   /** Whether this node finishes what others left half done. */
-  const isKeeper = config.roles.has('schedule')
+  const hasScheduleRole = config.roles.has('schedule')
   let isStopped = false
   let cancel = () => {}
 
@@ -98,7 +98,7 @@ export function makeSubscriptionKeeping(
       for (const tenant of await tenants()) {
         if (isStopped) return
         await stateCache.refresh(tenant)
-        if (isKeeper) await mend(tenant)
+        if (hasScheduleRole) await finishSecrets(tenant)
       }
     } catch (error) {
       log.warn('subscription.not-followed', { error: messageOf(error) })
@@ -110,9 +110,9 @@ export function makeSubscriptionKeeping(
   }
 
   /** Of the definitions too: the node that made a record may have crashed before it made the secret. */
-  const mend = async (tenant: TenantId) => {
+  const finishSecrets = async (tenant: TenantId) => {
     try {
-      await mending.look(tenant)
+      await unfinishedSecrets.look(tenant)
       await defined.prepare(tenant, definedOf(tenant))
     } catch (error) {
       log.warn('subscription.secret-not-generated', { tenant, error: messageOf(error) })
@@ -126,24 +126,24 @@ export function makeSubscriptionKeeping(
   return {
     operatorApi,
     defined,
-    watch: watching,
+    watch: endpointHealth,
     isStored: (tenant, name) =>
       stateCache.find(tenant, name)?.record.document != null || defined.isDefined(tenant, name),
     refresh: (tenant) => stateCache.refresh(tenant),
     async start() {
       for (const tenant of await tenants()) {
         await stateCache.prepare(tenant)
-        if (isKeeper) await mend(tenant)
+        if (hasScheduleRole) await finishSecrets(tenant)
       }
       // The node that removes a subscription finishes it; what crashed nodes left is for nodes with the role `schedule`.
-      removals.start(isKeeper)
+      removals.start(hasScheduleRole)
       next()
     },
     async stop() {
       isStopped = true
       cancel()
       await removals.stop()
-      await watching.idle()
+      await endpointHealth.idle()
     },
   }
 }

@@ -1,4 +1,4 @@
-// The outbound client: one exchange with an external system on a connection. It alone combines the address, the credential and
+// Sends one request: one exchange with an external system on a connection. It alone combines the address, the credential and
 // the limits.
 //
 // Invariants: DR1 a credential goes to the connection's own addresses and nowhere else. DR2 a secret is resolved for one
@@ -12,25 +12,25 @@ import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Account, Lookups } from '../definitions/index.ts'
 import { redactOutcome, requestHead, responseHead } from '../effects/index.ts'
-import type { Buckets, Entrance } from '../flow-control/index.ts'
+import type { Buckets, CallAdmission } from '../flow-control/index.ts'
 import type { Authorized, Credentials, OutboundRequest, OutboundResponse } from './connection-types.ts'
 
-export interface Exchange {
+export interface RequestSender {
   send(request: OutboundRequest): Promise<OutboundResponse>
   /** Whether the credential is available, if there is no call to verify it. */
   authorize(request: Pick<OutboundRequest, 'tenant' | 'connection'>): Promise<Authorized>
 }
 
-export function makeExchange(
+export function makeRequestSender(
   deps: Pick<EngineDeps, 'clock' | 'http'> & {
     readonly lookups: Lookups
     readonly buckets: Buckets
-    readonly entrance: Pick<Entrance, 'spend'>
+    readonly callAdmission: Pick<CallAdmission, 'spend'>
     readonly credentials: Pick<Credentials, 'authorize'>
   },
   config: Pick<EngineConfig, 'version'>,
-): Exchange {
-  const { clock, http, lookups, buckets, entrance, credentials } = deps
+): RequestSender {
+  const { clock, http, lookups, buckets, callAdmission, credentials } = deps
   /** Keyed by the very list that a credential returns again: a redactor is expensive to make, and the same for every call. */
   const redacts = new WeakMap<readonly string[], Redact>()
 
@@ -89,7 +89,7 @@ export function makeExchange(
         'user-agent': `millrace/${config.version}`,
         ...request.headers,
       }
-      const isPaid = request.isCounted === true && entrance.spend(by)
+      const isPaid = request.isCounted === true && callAdmission.spend(by)
       if (!isPaid) buckets.enter(tenant, account, request.buckets, by)
       const { onChunk } = request
       const raw = await http.send({
