@@ -199,7 +199,7 @@ export function makeClaim(deps: GroupDeps): Store['claim'] {
   const tryClaim = async (request: ClaimRequest): Promise<ClaimResult> => {
     const groupId = deps.makeGroupId()
     const { owner, slots } = request
-    const from = bounds.next(slots)
+    const from = bounds.next(request)
     const statement = prepare(sql, [
       groupId,
       owner,
@@ -229,7 +229,7 @@ export function makeClaim(deps: GroupDeps): Store['claim'] {
       const { rows } = await client.query(statement)
       client.release()
       const claimed = readClaim(rows)
-      bounds.learn(slots, from, rows.at(-1))
+      bounds.learn(request, from, rows.at(-1))
       deps.laneless.learn(claimed.items.map(({ work }) => work))
       return claimed
     } catch (error) {
