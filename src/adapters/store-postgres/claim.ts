@@ -7,7 +7,7 @@ import type { QueryResult } from 'pg'
 import type { ClaimedWork, ClaimRequest, ClaimResult, Store } from '../../ports/store.ts'
 import { makeClaimBounds } from './claim-bounds.ts'
 import { type GroupDeps, settleGroup } from './commit/group.ts'
-import { prepare } from './connection.ts'
+import { assertIdle, prepare } from './connection.ts'
 import { classifyError, toStoreError } from './errors.ts'
 import type { LiveFunction } from './install-functions.ts'
 import { makeArray } from './parameters.ts'
@@ -227,6 +227,7 @@ export function makeClaim(deps: GroupDeps): Store['claim'] {
     const client = await pool.connect()
     try {
       const { rows } = await client.query(statement)
+      assertIdle(client)
       client.release()
       const claimed = readClaim(rows)
       bounds.learn(request, from, rows.at(-1))
