@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { settled } from '../support/account.ts'
 import { runClusterLoad } from '../support/cluster.ts'
 import { EVENTS, isClean, makeCluster } from '../support/cluster-nodes.ts'
-import { makeNextVersion, NEXT_CLAIM } from '../support/next-version.ts'
+import { CLAIMS, makeNextVersion, NEXT_CLAIM } from '../support/next-version.ts'
 import { buildDist, eventually, type NodeProcess } from '../support/node-process.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { startVendor } from '../support/vendor.ts'
@@ -94,8 +94,10 @@ do: { http: { url: "${vendor.url}/keyed", body: { ref: "{{ key }}" }, keyTtl: 1h
   const sql =
     'SELECT name, works_from < number AS shared FROM millrace.migration ORDER BY number DESC LIMIT 1'
   expect(await query(sql)).toEqual({ name: 'of the next version', shared: true })
-  const claim = await query("SELECT prosrc FROM pg_proc WHERE oid = 'millrace.claim'::regproc")
-  expect(claim?.prosrc).toContain(NEXT_CLAIM)
+  for (const name of CLAIMS) {
+    const claim = await query(`SELECT prosrc FROM pg_proc WHERE oid = 'millrace.${name}'::regproc`)
+    expect(claim?.prosrc).toContain(NEXT_CLAIM)
+  }
   const last = next as NodeProcess | null
   if (last === null) throw new Error('the next version was started')
   await isClean('PostgreSQL, this version and the next one, replaced one after the other', last, vendor, load)

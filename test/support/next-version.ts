@@ -16,12 +16,16 @@ const last = MIGRATIONS.length
 MIGRATIONS.push({ number: last + 1, name: 'of the next version', sql: '${SQL}', worksFrom: last })
 `
 
-/** In the text of its claim, to see which version's text is installed. */
+/** In the texts of its claims, to see which version's text is installed. */
 export const NEXT_CLAIM = 'of the next version'
+/** What this version calls, and what the one before it calls. */
+export const CLAIMS = ['claim_from', 'claim']
 const CLAIM = `
-const claim = FUNCTIONS.findIndex(({ name }) => name === 'claim')
-const { name, revision, sql } = FUNCTIONS[claim]
-FUNCTIONS[claim] = { name, revision: revision + 1, sql: sql.replace('DECLARE', '-- ${NEXT_CLAIM}\\nDECLARE') }
+for (const called of ${JSON.stringify(CLAIMS)}) {
+  const claim = FUNCTIONS.findIndex(({ name }) => name === called)
+  const { name, revision, sql } = FUNCTIONS[claim]
+  FUNCTIONS[claim] = { name, revision: revision + 1, sql: sql.replace('DECLARE', '-- ${NEXT_CLAIM}\\nDECLARE') }
+}
 `
 
 /** `dist` must be built. Returns what Node runs. */

@@ -10,27 +10,95 @@ import { WRITE_SETTINGS } from './connection.ts'
 
 const TENANT = 'acme' as TenantId
 const CONSUMER = 'route:count'
-const SLOTS = [{ tenant: TENANT, consumer: CONSUMER, max: 8 }]
+const slot = (consumer: string, max = 8) => ({ tenant: TENANT, consumer, max })
+const requestOf = (slots: readonly ReturnType<typeof slot>[], codeHashes: readonly string[] = []) => ({
+  slots,
+  codeHashes,
+})
+const ONE = requestOf([slot(CONSUMER)])
 
 describe('where a claim begins', () => {
   test('[PG22] at the first job while claims read little', () => {
     const bounds = makeClaimBounds(() => 0)
-    bounds.learn(SLOTS, [null], { nextFrom: [700], read: 40 })
-    expect(bounds.next(SLOTS)).toEqual([null])
+    bounds.learn(ONE, [null], { nextFrom: [700], read: 40 })
+    expect(bounds.next(ONE)).toEqual([null])
   })
 
   test('[PG22] where the last one ended once claims read much, and now and then at the first job again', () => {
     let now = 0
     const bounds = makeClaimBounds(() => now)
-    bounds.learn(SLOTS, [null], { nextFrom: [700], read: 100_000 })
-    expect(bounds.next(SLOTS)).toEqual([700])
+    bounds.learn(ONE, [null], { nextFrom: [700], read: 100_000 })
+    expect(bounds.next(ONE)).toEqual([700])
     now = 4_999
-    bounds.learn(SLOTS, [700], { nextFrom: ['900'], read: 20 })
-    expect(bounds.next([...SLOTS, { tenant: TENANT, consumer: 'route:other', max: 1 }])).toEqual([900, null])
+    bounds.learn(ONE, [700], { nextFrom: ['900'], read: 20 })
+    expect(bounds.next(requestOf([slot(CONSUMER), slot('route:other')]))).toEqual([900, null])
     now = 5_000
-    expect(bounds.next(SLOTS)).toEqual([null])
-    bounds.learn(SLOTS, [null], { nextFrom: [950], read: 60 })
-    expect(bounds.next(SLOTS)).toEqual([null])
+    expect(bounds.next(ONE)).toEqual([null])
+    bounds.learn(ONE, [null], { nextFrom: [950], read: 60 })
+    expect(bounds.next(ONE)).toEqual([null])
+  })
+
+  test('[PG22] at the first job once a minute, however many entries there are and whichever requests come between', () => {
+    let now = 0
+    const bounds = makeClaimBounds(() => now)
+    // Each slot always has a due job behind the bound: only full looks see it, and only claims take it.
+    const send = (slots: readonly ReturnType<typeof slot>[]) => {
+      const request = requestOf(slots)
+      const from = bounds.next(request)
+      const nextFrom = slots.map(({ max }, index) => (max === 0 && from[index] === null ? null : now - 500))
+      bounds.learn(request, from, { nextFrom, read: from.includes(null) ? 50_000_000 : 10 })
+      return from
+    }
+    const [a, b] = ['route:a', 'route:b']
+    const lastFull = new Map<string, number>()
+    for (; now < 3_600_000; now += 1_000) {
+      send([slot(a, 0), slot(b, 0)])
+      if (now % 7_000 === 0) send([slot('route:other')])
+      // B comes later than A, and sometimes not at all.
+      const slots = now % 3_000 === 0 ? [slot(a)] : [slot(a), slot(b)]
+      for (const [index, bound] of send(slots).entries())
+        if (bound === null) lastFull.set(slots[index]?.consumer ?? '', now)
+      for (const consumer of [a, b])
+        expect(now - (lastFull.get(consumer) ?? 0), consumer).toBeLessThanOrEqual(62_000)
+    }
+    expect([...lastFull.keys()].sort()).toEqual([a, b])
+  })
+
+  test('[PG22] a request that takes nothing begins at the bound, and leaves the next claim a full look', () => {
+    let now = 0
+    const bounds = makeClaimBounds(() => now)
+    const look = requestOf([slot(CONSUMER, 0)])
+    bounds.learn(ONE, [null], { nextFrom: [700], read: 100_000 })
+    expect(bounds.next(look)).toEqual([700])
+    bounds.learn(look, [700], { nextFrom: [900], read: 20 })
+    now = 5_000
+    expect(bounds.next(look)).toEqual([null])
+    bounds.learn(look, [null], { nextFrom: [null], read: 100_000 })
+    expect(bounds.next(ONE)).toEqual([null])
+  })
+
+  test('[PG22] at the first job once this node has other code', () => {
+    const bounds = makeClaimBounds(() => 0)
+    const before = requestOf(ONE.slots, ['hash-1'])
+    const after = requestOf(ONE.slots, ['hash-1', 'hash-2'])
+    expect(bounds.next(before)).toEqual([null])
+    bounds.learn(before, [null], { nextFrom: [700], read: 100_000 })
+    expect(bounds.next(requestOf(ONE.slots, ['hash-1']))).toEqual([700])
+    expect(bounds.next(after)).toEqual([null])
+    // A claim that was under way looked for the former code.
+    bounds.learn(before, [null], { nextFrom: [800], read: 100_000 })
+    expect(bounds.next(after)).toEqual([null])
+  })
+
+  test('[PG22] where the last full look ended, also if a request from before it ends later', () => {
+    const bounds = makeClaimBounds(() => 0)
+    bounds.learn(ONE, [null], { nextFrom: [700], read: 100_000 })
+    bounds.learn(ONE, [null], { nextFrom: [600], read: 100_000 })
+    bounds.learn(ONE, [700], { nextFrom: [900], read: 20 })
+    expect(bounds.next(ONE)).toEqual([600])
+    // Nor does a job that a crash left, which may be older, move it back.
+    bounds.learn(ONE, [600], { nextFrom: [300], read: 20 })
+    expect(bounds.next(ONE)).toEqual([600])
   })
 })
 

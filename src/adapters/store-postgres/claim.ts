@@ -7,7 +7,7 @@ import type { QueryResult } from 'pg'
 import type { ClaimedWork, ClaimRequest, ClaimResult, Store } from '../../ports/store.ts'
 import { makeClaimBounds } from './claim-bounds.ts'
 import { type GroupDeps, settleGroup } from './commit/group.ts'
-import { prepare } from './connection.ts'
+import { assertIdle, prepare } from './connection.ts'
 import { classifyError, toStoreError } from './errors.ts'
 import type { LiveFunction } from './install-functions.ts'
 import { makeArray } from './parameters.ts'
@@ -199,7 +199,7 @@ export function makeClaim(deps: GroupDeps): Store['claim'] {
   const tryClaim = async (request: ClaimRequest): Promise<ClaimResult> => {
     const groupId = deps.makeGroupId()
     const { owner, slots } = request
-    const from = bounds.next(slots)
+    const from = bounds.next(request)
     const statement = prepare(sql, [
       groupId,
       owner,
@@ -227,9 +227,10 @@ export function makeClaim(deps: GroupDeps): Store['claim'] {
     const client = await pool.connect()
     try {
       const { rows } = await client.query(statement)
+      assertIdle(client)
       client.release()
       const claimed = readClaim(rows)
-      bounds.learn(slots, from, rows.at(-1))
+      bounds.learn(request, from, rows.at(-1))
       deps.laneless.learn(claimed.items.map(({ work }) => work))
       return claimed
     } catch (error) {

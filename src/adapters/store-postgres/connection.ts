@@ -117,6 +117,17 @@ export async function sendAll(client: PoolClient, statements: readonly Statement
   return results
 }
 
+/**
+ * After a call that is a transaction of its own: if one is still open on the connection, the call is not committed. The
+ * error counts as a lost connection.
+ */
+export function assertIdle(client: PoolClient): void {
+  // Newer than the driver's types.
+  const { getTransactionStatus } = client as PoolClient & { getTransactionStatus?(): string | null }
+  const status = getTransactionStatus?.call(client)
+  if (status !== 'I') throw new Error(`a transaction is still open on the connection (status ${status})`)
+}
+
 const SESSION_ROUNDS = 3
 
 /**

@@ -18,11 +18,13 @@ import { DAY } from '../../core/foundation/time/index.ts'
 import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
 import type { Commit, CommitResult, Guard, Store, Write } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
-import { claimSql } from './claim.ts'
+import { claimSql, makeClaim } from './claim.ts'
+import { makeGroupRunner } from './commit/commit.ts'
 import { makeGroupSql } from './commit/commit-sql.ts'
 import { hashKey } from './commit/keys.ts'
+import { makeLaneless } from './commit/laneless.ts'
 import { optimisticSql } from './commit/optimistic-sql.ts'
-import { WRITE_SETTINGS } from './connection.ts'
+import { makePool, WRITE_SETTINGS } from './connection.ts'
 import { openPostgresStore, type PostgresStoreOptions } from './index.ts'
 import { migrate } from './migrate.ts'
 import { MIGRATIONS } from './migrations/index.ts'
@@ -293,6 +295,44 @@ describe('a connection that breaks', () => {
     expect((await claimAll(store, owner)).items).toHaveLength(3)
     expect((await dumpOf(store)).events).toHaveLength(3)
     expect(broken.length).toBeGreaterThan(0)
+  })
+})
+
+describe('a connection with a transaction that an earlier user left open', () => {
+  async function openPool() {
+    const database = await makeDatabase()
+    const limits = { connectTimeoutMs: 10_000, statementTimeoutMs: 30_000, lockTimeoutMs: 10_000 }
+    const pool = makePool(
+      { connectionString: database.url },
+      { ...limits, connections: 1, settings: WRITE_SETTINGS },
+      () => {},
+    )
+    cleanUps.push(() => pool.end())
+    const laneless = makeLaneless()
+    const deps = { pool, schema: 'millrace', settleWithinMs: 10_000, makeGroupId: ids.uuid, laneless }
+    const leaveOpen = async () => {
+      const client = await pool.connect()
+      await client.query('BEGIN')
+      client.release()
+    }
+    return { store: await open(database.url), deps: { ...deps, canExpect: true }, leaveOpen }
+  }
+
+  test('[PG21] an optimistic group on it counts as lost, and is executed with locks', async () => {
+    const { store, deps, leaveOpen } = await openPool()
+    await leaveOpen()
+    expect(await makeGroupRunner(deps)([makeAccept('order')])).toMatchObject([{ ok: true }])
+    expect((await dumpOf(store)).events.map(({ dedupKey }) => dedupKey)).toEqual(['order'])
+  })
+
+  test('a claim on it counts as lost, and is made again', async () => {
+    const { store, deps, leaveOpen } = await openPool()
+    await store.commit(makeAccept('order'))
+    const { owner } = await store.join(NODE, 60_000)
+    await leaveOpen()
+    const { items } = await makeClaim(deps)({ owner, slots, max: 1, maxIsolated: 1, codeHashes: [] })
+    expect(items.map(({ event }) => event.dedupKey)).toEqual(['order'])
+    expect((await dumpOf(store)).work).toMatchObject([{ state: 'leased', epoch: 1 }])
   })
 })
 

@@ -46,7 +46,7 @@ export interface PostgresStoreOptions {
   readonly connectTimeoutMs?: number
   readonly statementTimeoutMs?: number
   readonly lockTimeoutMs?: number
-  /** How long to keep asking whether a COMMIT succeeded whose response was lost. */
+  /** How long to keep asking whether a COMMIT succeeded whose response was lost; for optimistic groups 10 s at most. */
   readonly settleWithinMs?: number
   /** False: no commit is executed optimistically, in one round trip; all of them lock their rows first. Default true. */
   readonly canExpect?: boolean
@@ -54,7 +54,7 @@ export interface PostgresStoreOptions {
   onIdleError?(error: Error): void
 }
 
-/** Each group costs two round trips and a flush, whatever its size; beyond this, a larger group gains nothing. */
+/** Each group costs a round trip or two and a flush, whatever its size; beyond this, a larger group gains nothing. */
 const GROUP_MAX = 128
 /** Fewer with large bodies: a group is held in memory once more while it is sent. */
 const GROUP_WEIGHT_MAX = 4 * 1024 * 1024
@@ -78,8 +78,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     lockTimeoutMs: options.lockTimeoutMs ?? 10_000,
   }
   const onError = options.onIdleError ?? (() => undefined)
-  // Besides the groups: a claim, a heartbeat, and one more to settle a lost COMMIT.
-  const connections = options.writeConnectionsMax ?? groupsInFlightMax + 3
+  // Two for each group, of which a part can be executed optimistically and the rest with locks at the same time. Besides
+  // them a claim, a heartbeat, and one more to settle a lost COMMIT.
+  const connections = options.writeConnectionsMax ?? 2 * groupsInFlightMax + 3
   const writers = makePool(config, { ...limits, connections, settings: WRITE_SETTINGS }, onError)
   const readConnections = options.readConnectionsMax ?? 4
   const readers = makePool(

@@ -5,7 +5,7 @@ import type { Buffer } from 'node:buffer'
 import type { PoolClient } from 'pg'
 import type { Commit } from '../../../ports/store.ts'
 import { nameInBatch, sendBatch } from '../batch.ts'
-import { prepare } from '../connection.ts'
+import { assertIdle, prepare } from '../connection.ts'
 import { classifyError, toStoreError } from '../errors.ts'
 import { type GroupDeps, type GroupRunner, settleGroup } from './group.ts'
 import { bindOptimistic, type Expected, expect, expectedResults } from './optimistic.ts'
@@ -16,10 +16,17 @@ import { optimisticSql } from './optimistic-sql.ts'
  * everything, only one group in this many is tried optimistically.
  */
 const SKIPPED_MAX = 64
+/**
+ * When the database goes away, the groups under way ask for this long whether they were applied, and the commits behind
+ * them wait. After that their outcome is unknown, and their callers commit again under the same guards: whichever of the
+ * two comes first is applied, the other one meets its rows and changes nothing.
+ */
+const SETTLE_WITHIN_MAX_MS = 10_000
 
 export function makeOptimisticRunner(deps: GroupDeps, runWithLocks: GroupRunner): GroupRunner {
   const call = prepare(optimisticSql(deps.schema))
   const name = nameInBatch(call.name)
+  const settleWithinMs = Math.min(deps.settleWithinMs, SETTLE_WITHIN_MAX_MS)
   /** How many groups to execute with locks, and how many the next failure adds. */
   let toSkip = 0
   let skips = 0
@@ -38,6 +45,7 @@ export function makeOptimisticRunner(deps: GroupDeps, runWithLocks: GroupRunner)
     }
     try {
       const [answer] = await sendBatch(client, [{ ...call, bind }])
+      assertIdle(client)
       client.release()
       return answer?.rows[0].now ?? null
     } catch (error) {
@@ -45,7 +53,7 @@ export function makeOptimisticRunner(deps: GroupDeps, runWithLocks: GroupRunner)
       client.release(failure === 'lost')
       if (failure === 'busy' || failure === 'corrupt') throw toStoreError(error)
       if (failure !== 'lost') return null
-      return (await settleGroup(deps, groupId, error))?.at ?? null
+      return (await settleGroup({ ...deps, settleWithinMs }, groupId, error))?.at ?? null
     }
   }
 

@@ -61,7 +61,13 @@ export interface Expected {
 export function isOptimistic({ tenant, guards, writes }: Commit, laneless: ReadonlySet<string>): boolean {
   for (const guard of guards) if (!isGuardCovered(guard, writes)) return false
   for (const write of writes) if (!isWriteCovered(tenant, write, guards, writes, laneless)) return false
-  return writes.length > 0
+  return writes.length > 0 && settlesOnce(writes)
+}
+
+/** A call settles each job once. */
+function settlesOnce(writes: readonly Write[]): boolean {
+  const settles = writes.filter(isSettle)
+  return settles.length < 2 || new Set(settles.map(({ work }) => work)).size === settles.length
 }
 
 function isGuardCovered(guard: Guard, writes: readonly Write[]): boolean {
