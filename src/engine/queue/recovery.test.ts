@@ -151,6 +151,36 @@ describe('slots', () => {
     expect(world.calls).toHaveLength(2)
   })
 
+  test('[O6] a job that waits for a slot while a renewal is slow is found and run by the same node', async () => {
+    const world = makeWorld()
+    const gate = makeDeferred<void>()
+    let isSlow = false
+    const node = await world.node({
+      config: { concurrency: 1, leaseMs: 30_000 },
+      faults: {
+        async renew(pass) {
+          const result = await pass()
+          if (isSlow) await gate.promise
+          return result
+        },
+      },
+    })
+    const events = await sendMany(world, node, 2)
+    isSlow = true
+    // The store renewed the lease, and the node does not know it yet.
+    await world.pass(31_000)
+    world.calls[0]!.answer(CREATED)
+    await world.pass()
+    expect(world.calls).toHaveLength(1)
+    isSlow = false
+    gate.give()
+    await world.pass(5_000)
+    expect(world.calls).toHaveLength(2)
+    world.calls[1]!.answer(CREATED)
+    await world.pass()
+    expect(await statesOf(world, events)).toEqual(['done', 'done'])
+  })
+
   test('[O6] a job that waits for a slot is given back by a node that stops, and not begun', async () => {
     const world = makeWorld()
     const first = await world.node({ name: 'first', config: { concurrency: 1 } })
