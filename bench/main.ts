@@ -23,7 +23,7 @@ import { measureGrowth } from './growth.ts'
 import { measurePeers, renderPeers } from './peers.ts'
 import { BARE, GATED, LONG_PLANS, PLANS, type Plan } from './plans.ts'
 import { measurePostgres, POSTGRES, renderPostgres } from './postgres.ts'
-import { findingsOf, publishable } from './publishable.ts'
+import { findingsOf, NotPublishable, publishable } from './publishable.ts'
 import { measureRecorded } from './record.ts'
 import { makeReport, renderReport } from './report.ts'
 import { type Origin, originNow, type Results, readResults, writeResults } from './results.ts'
@@ -122,6 +122,10 @@ try {
   } else {
     await measureAll(runner)
   }
+} catch (error) {
+  if (!(error instanceof NotPublishable)) throw error
+  process.stderr.write(`${error.message}\n`)
+  process.exitCode = 1
 } finally {
   await rm(scratch, { recursive: true, force: true })
 }
@@ -137,7 +141,7 @@ function originOfRecord(): Origin {
 }
 
 function refuse(findings: readonly string[]): never {
-  throw new Error(
+  throw new NotPublishable(
     `Not recorded, nothing was written: ${findings.join('; ')}. Measure three rounds on a quiet machine; --draft records it nevertheless.`,
   )
 }

@@ -5,6 +5,9 @@ import type { Origin, Results } from './results.ts'
 const ROUNDS_MIN = 3
 const POINTS_MIN = 2
 
+/** The figures were not written; its message says why and what to do. */
+export class NotPublishable extends Error {}
+
 /** Why these figures must not be published; none: they may. A part that was not measured needs no figures. */
 export function publishable({ table, peers, growth }: Results): readonly string[] {
   const parts = Object.entries({ table, peers, growth })
