@@ -77,7 +77,9 @@ function between(text: string, path: string, mark: string, lines: readonly strin
   return `${head}\n\n${lines.join('\n')}\n\n${text.slice(to)}`
 }
 
-function readmeTable({ rows, date }: Results['table']): string[] {
+function readmeTable(table: Results['table']): string[] {
+  if (table === null) return [notMeasured('--record')]
+  const { rows, date } = table
   return [
     '| scenario | what happens | events per second | share | CPU per event |',
     '| --- | --- | ---: | ---: | ---: |',
@@ -92,6 +94,7 @@ function readmeTable({ rows, date }: Results['table']): string[] {
 }
 
 function resultsTable(table: Results['table']): string[] {
+  if (table === null) return [notMeasured('--record')]
   const { rows, steady, start } = table
   const verdict = (isMet: boolean) => (isMet ? 'reached' : '**not reached**')
   const calls = ({ calls }: Measured, name: 'promises' | 'statements') =>
@@ -141,7 +144,7 @@ function resultsTable(table: Results['table']): string[] {
 }
 
 function peersTable(peers: Results['peers']): string[] {
-  if (peers === null) return ['Not measured yet: `npm run bench -- --peers --record`.']
+  if (peers === null) return [notMeasured('--peers --record')]
   return [
     originOf(peers),
     '',
@@ -159,7 +162,7 @@ function peersTable(peers: Results['peers']): string[] {
 }
 
 function growthPictures(growth: Results['growth']): string[] {
-  if (growth === null) return ['Not measured yet: `npm run bench -- --growth --record`.']
+  if (growth === null) return [notMeasured('--growth --record')]
   return [
     originOf(growth),
     ...growth.series.flatMap(({ name, points }) => {
@@ -176,6 +179,10 @@ function growthPictures(growth: Results['growth']): string[] {
       ]
     }),
   ]
+}
+
+function notMeasured(options: string): string {
+  return `Not measured yet: \`npm run bench -- ${options}\`.`
 }
 
 function originOf({ date, commit, machine, rounds, secondsPerRun, loadBefore }: Origin): string {

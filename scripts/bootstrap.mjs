@@ -175,8 +175,14 @@ async function buildDist(isCheck) {
     mkdirSync(dirname(outputPath(path)), { recursive: true })
     copyFileSync(at(path), outputPath(path))
   }
-  const bundled = await writeBundle(root).catch(() => null)
-  if (bundled === null && !isCheck) fail('the bundle cannot be built, see above.')
+  let bundled = null
+  try {
+    bundled = await writeBundle(root)
+  } catch (error) {
+    const text = `the bundle cannot be built: ${error instanceof Error ? error.message : error}`
+    if (!isCheck) fail(text)
+    say(text)
+  }
   // A running server may still load a part of the build before this one.
   removeOldBundles(root, [...(bundled ?? []), ...(before.bundled ?? [])])
   if (hasErrors || bundled === null) {

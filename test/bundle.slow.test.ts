@@ -19,10 +19,12 @@ function loadedBy(name: string, seen = new Set<string>()): ReadonlySet<string> {
   return seen
 }
 
+/** The innermost one of a path. */
+const PACKAGE = /^.*node_modules\/((?:@[^/]+\/)?[^/]+)/
+const sourcesOf = (name: string) => (JSON.parse(read(`${name}.map`)) as { sources: string[] }).sources
+
 const packagesOf = (name: string) => {
-  const sources = [...loadedBy(name)].flatMap(
-    (file) => (JSON.parse(read(`${file}.map`)) as { sources: string[] }).sources,
-  )
+  const sources = [...loadedBy(name)].flatMap(sourcesOf)
   return new Set(
     sources.map((source) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1] ?? 'millrace'),
   )
@@ -48,6 +50,20 @@ test('a command loads nothing of the node', () => {
 
 test('a thread of the store loads the store alone', () => {
   expect([...packagesOf('worker.js')].sort()).toEqual(['millrace'])
+})
+
+test('the licence of every bundled package goes with it', () => {
+  const files = readdirSync(folder).filter((name) => name.endsWith('.js'))
+  const packages = new Set(files.flatMap(sourcesOf).flatMap((source) => PACKAGE.exec(source)?.[1] ?? []))
+  expect(packages).toContain('fastify')
+  // Bundled within glob's own file.
+  expect(packages).toContain('minimatch')
+  const sections = read('LICENSES.txt').split(/\n-{80}\n\n/)
+  const named = sections.flatMap(
+    (text) => /^(\S+) \d+\.\d+\.\d+\S* \(.+\)\n\n[\s\S]{40,}/.exec(text)?.[1] ?? [],
+  )
+  expect(named.length).toBe(sections.length)
+  expect([...packages].filter((name) => !named.includes(name))).toEqual([])
 })
 
 /** One character beyond Latin-1 doubles the memory of the whole file. */

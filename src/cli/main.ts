@@ -5,6 +5,7 @@ import module from 'node:module'
 import { setFlagsFromString } from 'node:v8'
 import { environment } from '../config/environment.ts'
 import { readStartArgs } from './start-args.ts'
+import { setsGrowthFactor } from './v8-options.ts'
 
 const EXIT_INTERRUPTED = 130
 const LEAVE_MS = 300
@@ -21,10 +22,13 @@ async function main(args: readonly string[]): Promise<number> {
   const told = args[0] === 'start' ? readStartArgs(args.slice(1)) : null
   if (told !== null) {
     // Loading code leaves much garbage, for which V8 would grow the young generation to 32 MB and return it minutes later. Until the node is
-    // up it stays small: 20 MB less, at the same CPU time.
-    setFlagsFromString('--semi-space-growth-factor=1')
+    // up it stays small: 20 MB less, at the same CPU time. A factor that the operator chose is left alone.
+    const isOurs = !setsGrowthFactor(process.execArgv, environment().NODE_OPTIONS)
+    if (isOurs) setFlagsFromString('--semi-space-growth-factor=1')
     const { start } = await import('./start.ts')
-    return start(told, () => setFlagsFromString('--semi-space-growth-factor=2'))
+    return start(told, () => {
+      if (isOurs) setFlagsFromString('--semi-space-growth-factor=2')
+    })
   }
   const [{ runProgram }, { makeOutput }] = await Promise.all([import('./program.ts'), import('./output.ts')])
   const env = environment()

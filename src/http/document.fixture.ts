@@ -51,12 +51,14 @@ export interface OpenApiSchema {
   readonly oneOf?: readonly OpenApiSchema[]
 }
 
+/** Compiles every schema on the way: a node does so with the first request, where a broken one would be a user's to find. */
 export async function readDocument(): Promise<OpenApiDocument> {
   // Adding routes asks nothing of the parts behind them.
   const nothing: unknown = new Proxy(() => nothing, { get: () => nothing })
   await using server = makeHttpServer(nothing as HttpApi, {
     bodyBytesMax: 8_388_608,
     closeMs: 0,
+    compilesAtOnce: true,
     requestId: () => 'none',
     log: makeMemoryLog(),
   })

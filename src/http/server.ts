@@ -73,6 +73,8 @@ export interface HttpServerOptions {
   readonly heldBytesMax?: number
   /** Left out: no limit. */
   readonly connectionsPerAddressMax?: number
+  /** Compiles the schemas of all routes before the server is ready; left out: each with the first request that needs it. */
+  readonly compilesAtOnce?: boolean
   /** What the node does; left out: everything. */
   readonly roles?: ReadonlySet<Role>
   /** Why the node does nothing until the operator decides; null, or left out: it is not paused. */
@@ -206,7 +208,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
     },
   })
   app.decorate('isPublicByTls', options.publicUrl?.startsWith('https:') === true)
-  app.setValidatorCompiler(makeValidatorCompiler())
+  app.setValidatorCompiler(makeValidatorCompiler({ isEager: options.compilesAtOnce ?? false }))
   addBodies(app, { budget, bodyBytesMax: options.bodyBytesMax })
   readJsonExactly(app)
   app.setErrorHandler((thrown, request, reply) => {
