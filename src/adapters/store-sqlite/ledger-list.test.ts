@@ -89,3 +89,23 @@ test('[ST212] a block goes with its last entry, and comes again with the next', 
     { key: 'c' },
   ])
 })
+
+test('[ST212] entries beyond number 2^31 are pruned page by page, and their blocks with them', async () => {
+  await openStore().commit(done(MANY, ['first']))
+  db.exec('UPDATE ledger SET seq = 2147483648; UPDATE ledger_block SET block = 33554432')
+  const store = openStore()
+  const keys = Array.from({ length: 150 }, (_, at) => `k${at}`)
+  await store.commit(done(FEW, keys))
+  expect(blocks(2)).toHaveLength(3)
+  now += 2 * DAY
+  let ledger = 0
+  let after: unknown = null
+  do {
+    const request = { tenant: FEW, keepMs: {}, otherwiseMs: DAY, after, scanMax: 20 } as const
+    const pruned = await store.prune({ ...request, ledger: { keepMs: {}, otherwiseMs: DAY } } as never)
+    ledger += pruned.ledger
+    after = pruned.next
+  } while (after !== null)
+  expect(ledger).toBe(150)
+  expect(blocks(2)).toEqual([])
+})

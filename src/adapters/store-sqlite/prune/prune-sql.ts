@@ -37,13 +37,14 @@ export function preparePruneSql(db: DatabaseSyncInstance) {
     pruneFailures: db.prepare('DELETE FROM failure WHERE event_id = ?2 AND +tenant = ?1'),
     pruneRepeats: db.prepare('DELETE FROM event_repeat WHERE seq = ?'),
     pruneEvent: db.prepare('DELETE FROM event WHERE seq = ?'),
+    // The driver binds numbers of 2^31 and above as REAL, whose division keeps the fraction: hence the casts.
     entriesAfter: db.prepare(
-      `SELECT ${LEDGER_COLUMNS} FROM ${LEDGER_OF_TENANT} WHERE ledger_block.tenant = ?1 AND ledger_block.block >= ?2 / 64` +
+      `SELECT ${LEDGER_COLUMNS} FROM ${LEDGER_OF_TENANT} WHERE ledger_block.tenant = ?1 AND ledger_block.block >= CAST(?2 AS INTEGER) / 64` +
         ' AND ledger.seq > ?2 ORDER BY ledger_block.block, ledger.seq LIMIT ?3',
     ),
     pruneBlock: db.prepare(
-      'DELETE FROM ledger_block WHERE tenant = ?1 AND block = ?2 / 64 AND NOT EXISTS' +
-        ' (SELECT 1 FROM ledger WHERE seq BETWEEN ?2 / 64 * 64 AND ?2 / 64 * 64 + 63 AND tenant = ?1)',
+      'DELETE FROM ledger_block WHERE tenant = ?1 AND block = CAST(?2 AS INTEGER) / 64 AND NOT EXISTS' +
+        ' (SELECT 1 FROM ledger WHERE seq BETWEEN CAST(?2 AS INTEGER) / 64 * 64 AND CAST(?2 AS INTEGER) / 64 * 64 + 63 AND tenant = ?1)',
     ),
     pruneEvidence: db.prepare('DELETE FROM evidence WHERE entry = ?'),
     pruneEntry: db.prepare('DELETE FROM ledger WHERE seq = ?'),
