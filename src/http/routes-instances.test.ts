@@ -1,7 +1,7 @@
 // Workflows and instances over the API: a real engine, and every answer compared with the document.
 
 import { afterEach, describe, expect, test } from 'vitest'
-import { SEALED, SECRET, TRIAGE } from '../engine/workflows/instance-actions.fixture.ts'
+import { SEALED, SECRET, TRIAGE } from '../engine/workflows/operator-actions/instance-actions.fixture.ts'
 import { place, transition } from '../engine/workflows/saga.fixture.ts'
 import { answering, makeWorkflowServer } from './workflows.fixture.ts'
 

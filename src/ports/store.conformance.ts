@@ -9,9 +9,9 @@ import { guardRules } from './store-conformance/guards.conformance.ts'
 import { instanceRules } from './store-conformance/instances.conformance.ts'
 import { type Kit, type MakeStoreHarness, openKit, START } from './store-conformance/kit.conformance.ts'
 import { laneRules } from './store-conformance/lanes.conformance.ts'
-import { laterRules } from './store-conformance/later.conformance.ts'
 import { claimRules, leaseRules } from './store-conformance/leases.conformance.ts'
 import { lookupRules } from './store-conformance/lookups.conformance.ts'
+import { makeBook } from './store-conformance/operation-choices.conformance.ts'
 import {
   nextOperation,
   noteResult,
@@ -23,7 +23,7 @@ import { outcomeRules } from './store-conformance/outcomes.conformance.ts'
 import { readRules } from './store-conformance/reads.conformance.ts'
 import { retentionRules } from './store-conformance/retention.conformance.ts'
 import { runRules } from './store-conformance/runs.conformance.ts'
-import { makeBook } from './store-conformance/turns.conformance.ts'
+import { laterRules } from './store-conformance/stored-events.conformance.ts'
 import { writeRules } from './store-conformance/writes.conformance.ts'
 
 export type {

@@ -4,13 +4,13 @@
 import type { StoreHarness } from '../../src/ports/store.conformance.ts'
 import type { StoreDump } from '../../src/ports/store.ts'
 import { START } from '../../src/ports/store-conformance/kit.conformance.ts'
+import { makeBook, type Pick } from '../../src/ports/store-conformance/operation-choices.conformance.ts'
 import {
   nextOperation,
   noteResult,
   type Operation,
   perform,
 } from '../../src/ports/store-conformance/operations.conformance.ts'
-import { makeBook, type Pick } from '../../src/ports/store-conformance/turns.conformance.ts'
 
 export interface StreamStep {
   readonly operation: Operation

@@ -2,7 +2,7 @@
 // with --json.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { TRIAGE } from '../../engine/workflows/instance-actions.fixture.ts'
+import { TRIAGE } from '../../engine/workflows/operator-actions/instance-actions.fixture.ts'
 import { place, transition } from '../../engine/workflows/saga.fixture.ts'
 import { answering, KEY, makeWorkflowServer } from '../../http/workflows.fixture.ts'
 import { runCli } from '../cli.fixture.ts'

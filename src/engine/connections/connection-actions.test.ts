@@ -10,7 +10,7 @@ import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
 import { HEAD_LENGTH_MAX } from '../effects/redacted-exchange.ts'
 import { accept, answered, CREATED, HTTP, LOST, PAID, ROUTE, SOURCE, workOf } from '../engine.fixture.ts'
-import { CASE, CREATE, place, transition } from '../workflows/case.fixture.ts'
+import { CASE, CREATE, place, transition } from '../workflows/order-workflow.fixture.ts'
 import {
   ACTION,
   CONNECTION,

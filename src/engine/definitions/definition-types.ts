@@ -15,7 +15,7 @@ import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Guard, Page } from '../../ports/store.ts'
 import type { BundleEntry, BundleHead, Control } from './definition-records.ts'
-import type { NewDefinition } from './stored-documents.ts'
+import type { NewDefinition } from './record-batches.ts'
 import type { VersionWarning } from './workflow-versions.ts'
 
 export interface Said {

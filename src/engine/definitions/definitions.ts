@@ -57,8 +57,8 @@ import type {
   Said,
   VersionItem,
 } from './definition-types.ts'
+import { authoredWrites, type NewDefinition, readMany, saveRecords } from './record-batches.ts'
 import { mustCompile, type Registry } from './registry.ts'
-import { authoredWrites, type NewDefinition, readMany, saveRecords } from './stored-documents.ts'
 import { judgeVersions, type VersionWarning } from './workflow-versions.ts'
 
 /** What is deployed in this node. */

@@ -14,6 +14,6 @@ export type {
 export { makeDefinitions } from './definitions.ts'
 export { subscriptionOf } from './deployed-subscriptions.ts'
 export { followDefinitions } from './follow-definitions.ts'
+export type { NewDefinition } from './record-batches.ts'
 export { type Deployed, makeRegistry, NEWER_LANGUAGE, type Registry } from './registry.ts'
-export type { NewDefinition } from './stored-documents.ts'
 export type { VersionWarning } from './workflow-versions.ts'

@@ -8,7 +8,6 @@ import type { Feed } from '../observe/index.ts'
 import type { Decisions, Settler } from '../settlement/index.ts'
 import { type AgentProgress, type Agents, makeAgents } from './agents/index.ts'
 import { type Batches, type Gathering, makeBatches, makeFreeze, makeGathering } from './batches/index.ts'
-import { type Effects, makeEffects } from './effects.ts'
 import type { FlowControl } from './flow-control-hooks.ts'
 import {
   type FunctionConnections,
@@ -20,6 +19,7 @@ import {
 import { makeOpenHttp, type OpenHttp } from './http-with-secrets.ts'
 import type { JobFailures } from './job-failures.ts'
 import { makeLateAcks } from './late-acks.ts'
+import { type Effects, makeEffects } from './run-call.ts'
 import { makeUpserts, type Upserts } from './upserts/index.ts'
 
 export interface EffectParts {

@@ -32,7 +32,6 @@ export {
   withoutWords,
 } from './call-outcome.ts'
 export { composeEffects, type EffectParts } from './compose.ts'
-export type { Effects } from './effects.ts'
 export type { FlowControl } from './flow-control-hooks.ts'
 export {
   type Extra,
@@ -47,5 +46,6 @@ export { type JobFailures, makeJobFailures } from './job-failures.ts'
 export { askProbe } from './probe.ts'
 export { redactOutcome, requestHead, responseHead } from './redacted-exchange.ts'
 export { openSecrets } from './request-secrets.ts'
+export type { Effects } from './run-call.ts'
 export { nameNext, otherUnknownOutcomes } from './unknown-outcomes.ts'
 export { freeLocks, releaseLocks, type Upserts } from './upserts/index.ts'

@@ -21,7 +21,7 @@ import type { Commits, EngineBase, UnitOfWork } from '../commit/index.ts'
 import { canonicalEvent } from '../events/index.ts'
 import type { Item } from '../leases/index.ts'
 import type { Decisions } from '../settlement/index.ts'
-import { holdOf, nameOf } from './consumer-names.ts'
+import { holdOf, nameOf } from './consumer-keys.ts'
 
 /** As stored under the route's consumer; absent: closed. */
 interface CircuitRecord extends BrokenCircuit {

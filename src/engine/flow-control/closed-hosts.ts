@@ -10,7 +10,7 @@ import type { StoredRecord } from '../../ports/store.ts'
 import type { EngineBase } from '../commit/index.ts'
 import type { Item } from '../leases/index.ts'
 import type { Decisions } from '../settlement/index.ts'
-import { nameOf } from './consumer-names.ts'
+import { nameOf } from './consumer-keys.ts'
 
 interface Known {
   readonly tenant: TenantId

@@ -13,7 +13,7 @@ import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { EngineBase } from '../commit/index.ts'
 import type { Decisions } from '../settlement/index.ts'
-import { nameOf } from './consumer-names.ts'
+import { nameOf } from './consumer-keys.ts'
 
 interface Known {
   cycle: DrainCycle | null

@@ -2,7 +2,7 @@
 
 export { type Buckets, makeBuckets } from './connection-buckets.ts'
 export type { CallAdmission, ConnectionRefusal, Gate, Where } from './connection-gate.ts'
-export { nameOf } from './consumer-names.ts'
+export { nameOf } from './consumer-keys.ts'
 export type { EndpointConcurrency, EndpointConcurrencyView } from './endpoint-concurrency.ts'
 export { type FlowControl, makeFlowControl } from './flow-control.ts'
 export { type FlowControlActions, type FlowControlView, makeFlowControlActions } from './flow-control-view.ts'

@@ -22,7 +22,7 @@ import {
   type World,
 } from '../engine.fixture.ts'
 import { HOOK, SECRET } from '../webhooks/deliveries/deliveries.fixture.ts'
-import { CASE, CREATE, instancesOf } from '../workflows/case.fixture.ts'
+import { CASE, CREATE, instancesOf } from '../workflows/order-workflow.fixture.ts'
 
 const NAMES = ['one', 'two', 'three'] as const
 const SHARED = { isShared: true }

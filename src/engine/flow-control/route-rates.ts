@@ -13,7 +13,7 @@ import {
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import type { StoreTime } from '../commit/index.ts'
-import { nameOf } from './consumer-names.ts'
+import { nameOf } from './consumer-keys.ts'
 import type { Token } from './node-permits.ts'
 import type { SharedPermits } from './shared-permits.ts'
 

@@ -3,8 +3,8 @@
 export type { IntakeRequest } from './admission.ts'
 export type { BusConsumers } from './bus-consumers.ts'
 export { composeIngest, type Ingest } from './compose.ts'
-export type { Accepted, Intake, Received } from './intake.ts'
 export type { Publisher } from './publish.ts'
+export type { Accepted, Intake, Received } from './receive-request.ts'
 export type { RejectionPage, Rejections } from './rejections.ts'
 export { findDispatched, type IntakeItems } from './run-intake-job.ts'
 export {

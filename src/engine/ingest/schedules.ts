@@ -1,5 +1,5 @@
 // Fires schedules: finds the next due slot of everything timed and fires it: an event for a source, the trigger of a
-// workflow (src/engine/workflows/scheduled-triggers.ts), an event for a timetable that an action created
+// workflow (src/engine/workflows/triggers/scheduled-triggers.ts), an event for a timetable that an action created
 // (src/engine/ingest/timetables.ts).
 //
 // Every node looks. A record of the schedule says how far it has fired; the commit that stores the slot's event updates

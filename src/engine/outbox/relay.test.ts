@@ -14,7 +14,7 @@ import {
   SOURCE,
   type World,
 } from '../engine.fixture.ts'
-import { CASE, heard, sender } from '../workflows/case.fixture.ts'
+import { CASE, heard, sender } from '../workflows/order-workflow.fixture.ts'
 
 const ALL = 'millrace.>'
 const EVENTS = 'millrace.default.events.>'

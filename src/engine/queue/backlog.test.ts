@@ -13,7 +13,7 @@ import {
   type World,
 } from '../engine.fixture.ts'
 import { HOOK } from '../webhooks/deliveries/deliveries.fixture.ts'
-import { heard } from '../workflows/case.fixture.ts'
+import { heard } from '../workflows/order-workflow.fixture.ts'
 
 const FRONT: ReadonlySet<Role> = new Set(['ingest', 'schedule'])
 const route = (over: Partial<RouteDocument> = {}): RouteDocument => ({

@@ -4,7 +4,7 @@ import { HOUR, MINUTE } from '../../core/foundation/time/index.ts'
 import type { Role } from '../../core/queue/node-role/index.ts'
 import { accept, CREATED, makeWorld, ROUTE, SOURCE, type World, workOf } from '../engine.fixture.ts'
 import { HOOK, SECRET } from '../webhooks/deliveries/deliveries.fixture.ts'
-import { TRIAGE } from '../workflows/instance-actions.fixture.ts'
+import { TRIAGE } from '../workflows/operator-actions/instance-actions.fixture.ts'
 
 const TICK: SourceDocument = {
   ...SOURCE,

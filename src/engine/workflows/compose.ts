@@ -8,17 +8,18 @@ import type { SharedPermits } from '../flow-control/index.ts'
 import type { BeginJob } from '../leases/index.ts'
 import type { InlineStart, PlanDeps } from '../planning/index.ts'
 import type { Settler } from '../settlement/index.ts'
-import { makeSignals } from './instance-signals.ts'
-import type { Instances } from './instances.ts'
-import { makeOrphans, type Orphans } from './orphans.ts'
-import { makeSteps, type StepActions, type Steps } from './run-step.ts'
-import { makeTriggers } from './run-trigger.ts'
+import type { Instances } from './instances/index.ts'
 import { makeWorkflowItems, type WorkflowItems } from './run-workflow-job.ts'
-import { makeScheduledTriggers, type ScheduledTriggers } from './scheduled-triggers.ts'
-import { makeStartAction, type RunStart } from './start-action.ts'
-import { makeInlineStart } from './start-inline.ts'
-import { makeStarter, type Starter } from './start-instance.ts'
-import { makeTriggerRates } from './trigger-rates.ts'
+import { makeInlineStart, makeStartAction, makeStarter, type RunStart, type Starter } from './starts/index.ts'
+import { makeSignals, makeSteps, type StepActions, type Steps } from './steps/index.ts'
+import {
+  makeOrphans,
+  makeScheduledTriggers,
+  makeTriggerRates,
+  makeTriggers,
+  type Orphans,
+  type ScheduledTriggers,
+} from './triggers/index.ts'
 
 export interface WorkflowStarts {
   readonly starter: Starter

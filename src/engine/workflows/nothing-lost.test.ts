@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import type { WorkflowDocument } from '../../core/definitions/documents/index.ts'
 import { answered, makeWorld, SOURCE } from '../engine.fixture.ts'
-import { ANN, heard } from './instance-actions.fixture.ts'
+import { ANN, heard } from './operator-actions/instance-actions.fixture.ts'
 import {
   begin,
   CREATE,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { answered, LOST, makeDeferred, makeWorld, SOURCE, type World } from '../engine.fixture.ts'
-import { ANN } from './instance-actions.fixture.ts'
+import { ANN } from './operator-actions/instance-actions.fixture.ts'
 import { begin, called, look, made, nameOf, place, post, SETUP, transition } from './saga.fixture.ts'
 
 const BY = { by: 'ann', reason: 'mended' }

@@ -5,7 +5,7 @@ import type { NewWork } from '../../core/queue/work/index.ts'
 import type { InstanceRow, NewInstance } from '../../core/workflows/instance/index.ts'
 import type { NewOrphan } from '../../core/workflows/orphan/index.ts'
 import type { Commit, Guard, Page, TenantReads, Write } from '../store.ts'
-import { oneOf, rarely, type Turn, tenantOf } from './turns.conformance.ts'
+import { oneOf, rarely, type Turn, tenantOf } from './operation-choices.conformance.ts'
 
 const WORKFLOWS = ['triage', 'order', 'ü'] as const
 const MARKINGS = [{ a: 1 }, { b: 1, a: 1 }, { b: 3 }, { a: 1, b: 1 }, {}, { 'a,b': 1, a: 2 }] as const

@@ -3,7 +3,7 @@
 import type { NewEvent } from '../../core/events/event/index.ts'
 import type { NewOutboxRow } from '../../core/store/outbox/index.ts'
 import type { Commit, Store, Write } from '../store.ts'
-import { oneOf, type Turn, tenantOf } from './turns.conformance.ts'
+import { oneOf, type Turn, tenantOf } from './operation-choices.conformance.ts'
 
 export function makeEventTold({ id, subject }: NewEvent): Write {
   const row = {

@@ -2,7 +2,7 @@
 
 import { type NewRun, RUN_STATES, runIdOf, runIdOfEffect } from '../../core/effects/integration-run/index.ts'
 import type { Commit, Page, TenantReads } from '../store.ts'
-import { oneOf, rarely, type Turn, tenantOf } from './turns.conformance.ts'
+import { oneOf, rarely, type Turn, tenantOf } from './operation-choices.conformance.ts'
 
 const CONNECTIONS = ['tickets', 'chat', 'ü'] as const
 

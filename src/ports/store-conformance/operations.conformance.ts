@@ -17,6 +17,7 @@ import type { NewWork, Note, WorkRow } from '../../core/queue/work/index.ts'
 import type { Pruned, PruneRequest } from '../../core/store/retention/index.ts'
 import type { ClaimRequest, ClaimResult, Commit, CommitResult, Guard, Page, Store, Write } from '../store.ts'
 import { START } from './kit.conformance.ts'
+import { type Book, oneOf, type Pick, rarely, type Turn, tenantOf } from './operation-choices.conformance.ts'
 import {
   makeInstanceDecision,
   makeInstanceOptions,
@@ -24,7 +25,6 @@ import {
 } from './operations-instances.conformance.ts'
 import { makeEventTold, makeTelling, relaySome } from './operations-outbox.conformance.ts'
 import { makeRunPut, readRuns } from './operations-runs.conformance.ts'
-import { type Book, oneOf, type Pick, rarely, type Turn, tenantOf } from './turns.conformance.ts'
 
 export type Operation =
   /** Committed in one tick. */

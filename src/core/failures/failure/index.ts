@@ -6,4 +6,4 @@ export type { FailedTry, Failure, FailureEvent, FailureState, NewFailure } from 
 export { FAILURE_STATES, failureId, stepFailure } from './failure.ts'
 export type { FailureClass, ReportedAs } from './failure-class.ts'
 export { FAILURE_CLASSES, REPORTED_AS } from './failure-class.ts'
-export { refusalWords } from './refusal-words.ts'
+export { refusalWords } from './refusal-reason.ts'

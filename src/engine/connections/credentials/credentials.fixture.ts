@@ -27,7 +27,7 @@ import { makePlanEnd } from '../../settlement/job-end.ts'
 import { noParticipants } from '../../settlement/participants.ts'
 import { makeSettler } from '../../settlement/settle.ts'
 import type { OutboundRequest, OutboundResponse } from '../connection-types.ts'
-import { type ComposedCredentials, makeCredentials } from './credentials.ts'
+import { type ComposedCredentials, makeCredentials } from './compose.ts'
 
 export const TENANT = DEFAULT_TENANT
 const CONSUMER = 'credential:crm'

@@ -1,5 +1,5 @@
 // Authorizes requests with credentials, and rotates their secrets.
 
 export { credentialOf, newRotation } from './begin-rotation.ts'
-export { type ComposedCredentials, makeCredentials } from './credentials.ts'
+export { type ComposedCredentials, makeCredentials } from './compose.ts'
 export type { Rotations } from './rotation-worker.ts'

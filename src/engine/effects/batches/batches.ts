@@ -8,7 +8,7 @@ import type { Item } from '../../leases/index.ts'
 import { type Settler, skipped } from '../../settlement/index.ts'
 import type { Call, InternalCall } from '../call.ts'
 import { countersOf } from '../call-outcome.ts'
-import type { Effects } from '../effects.ts'
+import type { Effects } from '../run-call.ts'
 import { type FrozenMembers, inBatch, keyOfBatch, keySentOf, loadMembers } from './batch-members.ts'
 import type { Gathering } from './gather-batch.ts'
 

@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest'
+import type { WorkflowDocument } from '../../../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../../../core/foundation/ids/index.ts'
+import type { HistoryEntry } from '../../../core/workflows/instance/index.ts'
+import { makeWorld, type Node, type World } from '../../engine.fixture.ts'
+import { look, made, place, transition } from '../saga.fixture.ts'
+import { ADA, ANN, documents, heard, open, refusal, TRIAGE } from './instance-actions.fixture.ts'
+
+/** `review` is called `board` now, and orders are numbers of something. */
+const NEXT: WorkflowDocument = {
+  ...TRIAGE,
+  version: '2.0.0',
+  places: [place('incoming'), place('board', { type: 'review' }), place('closed', { type: 'final' })],
+  transitions: [
+    ...TRIAGE.transitions
+      .filter(({ name }) => name === 'prioritise')
+      .map((one) => ({ ...one, to: ['board'] })),
+    transition('close', 'board', 'closed', { on: 'manual' }),
+  ],
+  migrations: [
+    {
+      from: '1.0.0',
+      to: '2.0.0',
+      strategy: 'inPlace',
+      places: { review: 'board' },
+      data: [
+        { rename: 'order', to: 'case' },
+        { default: 'priority', value: 'none' },
+      ],
+    },
+  ],
+}
+
+async function start() {
+  const world = makeWorld(made)
+  const node = await world.node({ documents: documents(TRIAGE) })
+  return { world, node, ...node.engine.workflows }
+}
+
+async function apply(world: World, node: Node, workflow: WorkflowDocument) {
+  await heard(world, node.engine.apply(DEFAULT_TENANT, documents(workflow)))
+}
+
+const RUN = { dryRun: false, reason: 'new board' }
+const DRY = { dryRun: true, reason: null }
+
+describe('one instance', () => {
+  test('[MG1] stays on its version until it is migrated', async () => {
+    const { world, node, instanceActions } = await start()
+    const { id } = await open(world, node)
+    await apply(world, node, NEXT)
+    expect(await look(world, { id })).toMatchObject({ version: '1.0.0', marking: { review: 1 } })
+    const rejected = await heard(
+      world,
+      instanceActions.fire(ANN, id, { transition: 'reject', input: null, comment: null }),
+    )
+    expect(rejected).toMatchObject({ version: '1.0.0', state: 'failed' })
+    expect((await open(world, node, 'd2')).version).toBe('2.0.0')
+  })
+
+  test('[MG5] [MG7] previews what would change, and is migrated with who and why', async () => {
+    const { world, node, migrations, instanceActions } = await start()
+    const { id } = await open(world, node)
+    await apply(world, node, NEXT)
+    const before = await world.reads.instance(id)
+    const planned = await heard(world, migrations.one(ANN, id, DRY))
+    expect(planned).toMatchObject({
+      id,
+      from: '1.0.0',
+      to: '2.0.0',
+      ok: true,
+      before: { review: 1 },
+      after: { board: 1 },
+      changes: expect.arrayContaining([
+        { path: 'data.order', before: 'o-d1' },
+        { path: 'data.case', after: 'o-d1' },
+      ]),
+    })
+    expect(await world.reads.instance(id)).toEqual(before)
+    expect(await heard(world, migrations.one(ANN, id, RUN))).toMatchObject({ ok: true, after: { board: 1 } })
+    expect(await look(world, { id })).toMatchObject({
+      version: '2.0.0',
+      marking: { board: 1 },
+      data: { case: 'o-d1' },
+    })
+    const rows = await world.reads.instanceHistory(id, { after: 0, limit: 100 })
+    const migrated = rows.map(({ body }) => JSON.parse(body) as HistoryEntry).at(-1)
+    expect(migrated).toMatchObject({ type: 'migrated', version: '2.0.0', actor: 'ann', comment: 'new board' })
+    expect(node.log.messages).toContainEqual(
+      expect.objectContaining({
+        name: 'instance.migrated',
+        fields: expect.objectContaining({
+          from: '1.0.0',
+          version: '2.0.0',
+          actor: 'ann',
+          reason: 'new board',
+        }),
+      }),
+    )
+    const closed = await heard(
+      world,
+      instanceActions.fire(ANN, id, { transition: 'close', input: null, comment: null }),
+    )
+    expect(closed.state).toBe('completed')
+  })
+
+  test('[MG6] is refused if a place is not mapped, or if it could never end', async () => {
+    const { world, node, migrations } = await start()
+    const { id } = await open(world, node)
+    const [rule] = NEXT.migrations ?? []
+    if (rule === undefined) throw new Error('there is no migration')
+    await apply(world, node, { ...NEXT, migrations: [{ ...rule, places: {} }] })
+    expect(await refusal(world, migrations.one(ANN, id, RUN))).toMatchObject({
+      code: 'cannot_migrate',
+      message: expect.stringContaining('review'),
+    })
+    const trap = { ...NEXT, places: [...NEXT.places, place('trap')] }
+    await apply(world, node, { ...trap, migrations: [{ ...rule, places: { review: 'trap' } }] })
+    expect(await heard(world, migrations.one(ANN, id, DRY))).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('could never reach an end'),
+      after: { review: 1 },
+    })
+    expect(await look(world, { id })).toMatchObject({ version: '1.0.0' })
+  })
+})
+
+describe('many', () => {
+  test('[MG7] go in pages, each with its results and the number left', async () => {
+    const { world, node, migrations } = await start()
+    const ids = []
+    for (const name of ['d1', 'd2', 'd3', 'd4']) ids.push((await open(world, node, name)).id)
+    await apply(world, node, NEXT)
+    const many = (cursor: string | null, dryRun: boolean) =>
+      heard(world, migrations.many(ADA, 'triage', { from: '1.0.0', reason: 'all', cursor, limit: 3, dryRun }))
+    const dry = await many(null, true)
+    expect(dry).toMatchObject({ migrated: 0, left: 4 })
+    expect(dry.items).toHaveLength(3)
+    const page = await many(null, false)
+    expect(page.items).toHaveLength(3)
+    expect(page.migrated + page.refused).toBe(3)
+    expect(page.nextCursor).not.toBeNull()
+    const rest = await many(page.nextCursor, false)
+    expect(rest.nextCursor).toBeNull()
+    expect([...page.items, ...rest.items].map(({ id }) => id).sort()).toEqual([...ids].sort())
+    expect(page.migrated + rest.migrated).toBe(4)
+    expect(rest.left).toBe(0)
+  })
+
+  test('[MG6] one that cannot be migrated does not stop the others', async () => {
+    const { world, node, migrations } = await start()
+    const stays = await open(world, node, 'd1')
+    const goes = await open(world, node, 'd2')
+    const edit = { changes: [{ path: 'data.order' }], reason: 'gone' }
+    await heard(world, node.engine.workflows.instanceActions.edit(ANN, stays.id, edit))
+    await apply(world, node, { ...NEXT, data: { type: 'object', required: ['case'] } })
+    const request = { from: null, reason: null, cursor: null, limit: 10, dryRun: false }
+    const page = await heard(world, migrations.many(ADA, 'triage', request))
+    expect(page).toMatchObject({ migrated: 1, refused: 1, left: 1, nextCursor: null })
+    expect(page.items.find(({ ok }) => !ok)).toMatchObject({ id: stays.id })
+    expect((await look(world, goes)).version).toBe('2.0.0')
+  })
+
+  test('[MG5] of an unknown workflow are refused, and so is a foreign cursor', async () => {
+    const { world, migrations } = await start()
+    const request = { from: null, reason: null, cursor: null, limit: 10, dryRun: true }
+    expect(await refusal(world, migrations.many(ADA, 'nobody', request))).toMatchObject({ code: 'not_found' })
+    const strange = migrations.many(ADA, 'triage', { ...request, cursor: 'strange' })
+    expect(await refusal(world, strange)).toMatchObject({ code: 'invalid_cursor' })
+  })
+})

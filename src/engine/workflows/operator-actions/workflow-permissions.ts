@@ -1,0 +1,31 @@
+// Whether a user may see the instances of a workflow at all, and do what one of its transitions or triggers requires a
+// permission for. Events, timers and other workflows are not checked here: the definition allowed them.
+//
+// Invariants: HD2 a user without a permission that the workflow requires sees and changes none of its instances. HD3 a
+// user's action is checked before the machine runs.
+
+import { type Holder, hasPermission, missingPermission } from '../../../core/access/callers/index.ts'
+import type { WorkflowDocument } from '../../../core/definitions/documents/index.ts'
+import { AppError } from '../../../core/foundation/errors/index.ts'
+
+type Secured = Pick<WorkflowDocument, 'name' | 'security'>
+
+export function maySee(holder: Holder, { security }: Pick<Secured, 'security'>): boolean {
+  return missingPermission(holder, security?.required ?? []) === null
+}
+
+export function assertSees(holder: Holder, { name, security }: Secured): void {
+  const missing = missingPermission(holder, security?.required ?? [])
+  if (missing !== null)
+    throw permissionNeeded(missing, `the instances of ${name} need the permission ${missing}`)
+}
+
+/** `what`: the requested action, as the beginning of a sentence. */
+export function assertPermitted(holder: Holder, permission: string | undefined, what: string): void {
+  if (permission === undefined || hasPermission(holder, permission)) return
+  throw permissionNeeded(permission, `${what} needs the permission ${permission}`)
+}
+
+function permissionNeeded(needed: string, detail: string): AppError {
+  return new AppError('permission_needed', detail, { details: { needed } })
+}
