@@ -1,4 +1,4 @@
-// Findings about keys, rule by rule (docs/spec/keys.md): each row shows a formula that is reported, and a similar one
+// Findings about keys, rule by rule (docs/spec/key-checks.md): each row shows a formula that is reported, and a similar one
 // that is not.
 
 import { describe, expect, test } from 'vitest'

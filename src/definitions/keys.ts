@@ -1,4 +1,4 @@
-// Checks the key of a route, and the reference of an upsert, by their formulas alone (docs/spec/keys.md). Reads the
+// Checks the key of a route, and the reference of an upsert, by their formulas alone (docs/spec/key-checks.md). Reads the
 // route as written, valid or not.
 
 import { OWN_KEY_PREFIX } from '../core/effects/action/index.ts'

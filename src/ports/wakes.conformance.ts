@@ -1,4 +1,4 @@
-// What every carrier of wake-up signals must do (docs/spec/wakes.md).
+// What every carrier of wake-up signals must do (docs/spec/wake-ups.md).
 
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { TenantId } from '../core/foundation/ids/index.ts'

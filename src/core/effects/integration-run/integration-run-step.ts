@@ -1,7 +1,7 @@
 // The life of an integration run. An attempt is counted when it begins, so that one whose end was never recorded is counted
 // too; its outcome is recorded when it ends.
 //
-// Invariants: RN1, RN2, RN3 (docs/spec/runs.md).
+// Invariants: RN1, RN2, RN3 (docs/spec/integration-runs.md).
 
 import type { Scrub } from '../../events/sensitive/index.ts'
 import type { FailureClass } from '../../failures/failure/index.ts'

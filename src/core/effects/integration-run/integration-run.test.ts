@@ -68,7 +68,7 @@ describe.each(RUN_STATES)('a run that is %s', (state) => {
 })
 
 test('[RN1] the table of the specification is the table of the test', () => {
-  const spec = readFileSync(new URL('../../../../docs/spec/runs.md', import.meta.url), 'utf8')
+  const spec = readFileSync(new URL('../../../../docs/spec/integration-runs.md', import.meta.url), 'utf8')
   const [, head = ''] = /^\| state +\|(.*)\|$/m.exec(spec) ?? []
   expect(head.split('|').map((cell) => /`(\w+)`/.exec(cell)?.[1])).toEqual(EVENTS.map(({ type }) => type))
   const rows = [...spec.matchAll(/^\| `([\w-]+)` *\|(.*)\|$/gm)].map((row) => [

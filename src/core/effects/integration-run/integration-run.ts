@@ -1,7 +1,7 @@
 // An integration run: one execution of an operation on a connection, with its attempts. pending → running → completed | failed;
 // failed → running (one more attempt) | dead-lettered. Not its job: when it is retried, which the job decides.
 //
-// Its steps are in integration-run-step.ts, its rules in docs/spec/runs.md.
+// Its steps are in integration-run-step.ts, its rules in docs/spec/integration-runs.md.
 
 import type { FailureClass } from '../../failures/failure/index.ts'
 import type { EventId, RunId, TenantId, WorkId } from '../../foundation/ids/index.ts'

@@ -12,7 +12,7 @@ import {
 } from './index.ts'
 
 const STATUSES = Array.from({ length: 500 }, (_, index) => index + 100)
-const spec = readFileSync(new URL('../../../../docs/spec/failures.md', import.meta.url), 'utf8')
+const spec = readFileSync(new URL('../../../../docs/spec/failure-classes.md', import.meta.url), 'utf8')
 
 const answered = (status: number, retryAfterMs: number | null = null): CallFacts => ({
   kind: 'response',

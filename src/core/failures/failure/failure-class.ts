@@ -1,4 +1,4 @@
-// The failure classes: named by what happens next (docs/spec/failures.md).
+// The failure classes: named by what happens next (docs/spec/failure-classes.md).
 
 export const FAILURE_CLASSES = [
   'transient',

@@ -1,5 +1,5 @@
 // A circuit breaker: when a consumer pauses itself because its target fails, and when it continues. closed → open (too many
-// failures) → half-open (one trial call) → closed, or open again (docs/spec/pace.md). Not its job: who makes the trial call,
+// failures) → half-open (one trial call) → closed, or open again (docs/spec/flow-control.md). Not its job: who makes the trial call,
 // and what is stored.
 //
 // Invariants: I1 a circuit opens only by failures that count. I2 while it is open, only a trial at its time changes it. I3 a

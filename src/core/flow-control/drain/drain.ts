@@ -1,5 +1,5 @@
 // When a draining route claims its jobs: in slots of the store's clock, a number of cycles in each, a number of jobs per cycle
-// (docs/spec/pace.md).
+// (docs/spec/flow-control.md).
 //
 // A cycle begins by storing it, guarded by the version of the last record: only one of two nodes begins it. So a slot never
 // takes more than events × cycles, whichever nodes claim.

@@ -1,4 +1,4 @@
-// Parses the bytes of a body to the payload of an event (docs/spec/guards.md). Not its job: verifying the bytes, or inflating
+// Parses the bytes of a body to the payload of an event (docs/spec/ingest-guards.md). Not its job: verifying the bytes, or inflating
 // them.
 // Invariants: no detail quotes the body. `data` is always JSON, and `raw` the text as received wherever that was not JSON.
 

@@ -1,5 +1,5 @@
 // Whose jobs are claimed with the free slots: tenants share them, and higher priorities go first without starving the others
-// (docs/spec/pace.md).
+// (docs/spec/flow-control.md).
 //
 // Invariants: Y1 while another tenant is active, none has more than its share of a node's slots. Y2 the only active tenant has
 // them all. Y3 within seven rounds each priority is first at least once, and within a priority the consumers rotate.

@@ -338,7 +338,7 @@ test('[W2] [W4] any sequence of failures ends, within the attempts and before th
 })
 
 test('[W10] the table of the specification is the table of the code', () => {
-  const spec = readFileSync(new URL('../../../../docs/spec/work.md', import.meta.url), 'utf8')
+  const spec = readFileSync(new URL('../../../../docs/spec/jobs.md', import.meta.url), 'utf8')
   const table = [...spec.matchAll(/^\| `(\w+)` *\|(.*)\|$/gm)].map((row) => [
     row[1],
     [...row[2]!.matchAll(/`(\w+)`/g)].map((match) => match[1]),
