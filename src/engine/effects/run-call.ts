@@ -5,7 +5,7 @@
 // evidence. N5 a stale owner writes evidence and nothing else.
 
 import { acknowledgedRef, isProved, type LedgerEntry } from '../../core/effects/ledger/index.ts'
-import type { EngineBase } from '../commit/index.ts'
+import { type EngineBase, retrying } from '../commit/index.ts'
 import type { EngineConfig } from '../config.ts'
 import type { Lease } from '../leases/index.ts'
 import { encryptResult, scrubOrNull } from '../secrets/index.ts'
@@ -57,18 +57,22 @@ export function makeEffects(
   const known = makeKnown()
 
   /** Runs until the job has left this node: a leased job that does not run would be lost for as long as the node lives. */
-  const inRounds = async (
+  const inRounds = (
     call: Call,
     first: LedgerEntry | null,
     step: (entry: LedgerEntry | null) => Promise<Round>,
   ): Promise<void> => {
     let entry = first
-    for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const next = await step(entry)
-      if (next === 'finished') return
-      entry = next.entry
-    }
-    await callEnds.stepAside(call, SHORT_WAIT_MS, 'the ledger entry keeps changing')
+    return retrying<void>(
+      ROUNDS_MAX,
+      (retry) =>
+        step(entry).then((next) => {
+          if (next === 'finished') return
+          entry = next.entry
+          return retry()
+        }),
+      () => callEnds.stepAside(call, SHORT_WAIT_MS, 'the ledger entry keeps changing'),
+    )
   }
 
   const stepOnce = (call: Call, entry: LedgerEntry | null): Promise<Round> =>

@@ -155,7 +155,7 @@ export function makeTokens(
     const giveUpAt = clock.monotonic() + WAIT_MS_MAX
     let atLeast = 0
     let isLate: NoValue = WAITED_TOO_LONG
-    for (;;) {
+    const refreshOnce = async (): Promise<HeldToken | NoValue | null> => {
       const { state } = await stateCache.read(tenant, name)
       const storedToken = await readStoredToken(tenant, name, Math.max(atLeast, state.token?.version ?? 0))
       const age = judge(question, storedToken, state)
@@ -174,12 +174,12 @@ export function makeTokens(
       }
       if (after.refresh?.by !== by) {
         await pause(LOOK_AGAIN_MS)
-        continue
+        return null
       }
       // Another node was quicker between our read and our lock.
       if (after.token?.version !== state.token?.version) {
         await unlock(tenant, name, by)
-        continue
+        return null
       }
       try {
         const known = unstored.get(place)
@@ -192,7 +192,7 @@ export function makeTokens(
             // Used up by a node whose lock expired: its new token may be in the vault by now, or soon.
             atLeast = (storedToken?.version ?? 0) + 1
             const now = await readStoredToken(tenant, name, atLeast)
-            if (now !== null && now.version !== storedToken?.version) continue
+            if (now !== null && now.version !== storedToken?.version) return null
             return state.refresh === null ? asked : OUTCOME_UNKNOWN
           }
           if (!asked.ok) return asked
@@ -203,22 +203,24 @@ export function makeTokens(
         }
         const mine = await stateCache.change(tenant, name, (now) => (isLocked(now, by) ? null : lockedBy(by)))
         const next = unstored.get(place)
-        if (mine.refresh?.by !== by || next === undefined) continue
+        if (mine.refresh?.by !== by || next === undefined) return null
         const stored = await whileLocked(tenant, name, by, () =>
           store(tenant, name, next.token, storedToken?.version ?? null, by),
         )
         unstored.delete(place)
-        if (!isForced || next.token.of === value.version) return stored
+        return !isForced || next.token.of === value.version ? stored : null
       } catch (error) {
         const isConflict = error instanceof AppError && error.code === 'conflict'
         if (!isConflict && !unstored.has(place)) throw error
         if (isConflict) atLeast = (storedToken?.version ?? 0) + 1
         else isLate = unreadable(error)
         await pause(LOOK_AGAIN_MS)
+        return null
       } finally {
         if (!unstored.has(place)) await unlock(tenant, name, by)
       }
     }
+    return await pollUntilFound(refreshOnce)
   }
 
   const isLocked = ({ refresh: lock }: CredentialState, by: string) =>
@@ -366,7 +368,7 @@ export function makeTokens(
     async keep(tenant, { name }, token, value) {
       const by = deps.newLock()
       const giveUpAt = clock.monotonic() + WAIT_MS_MAX
-      for (;;) {
+      const keepOnce = async (): Promise<HeldToken | null> => {
         // The code is used up: it does not wait for a lock that is held for too long.
         const state = await stateCache.change(tenant, name, (now) =>
           isLocked(now, by) ? null : lockedBy(by),
@@ -374,19 +376,28 @@ export function makeTokens(
         const isLate = clock.monotonic() >= giveUpAt
         if (state.refresh?.by !== by && !isLate) {
           await pause(LOOK_AGAIN_MS)
-          continue
+          return null
         }
         try {
           const before = await readStoredToken(tenant, name, state.token?.version ?? 0)
           return await store(tenant, name, keptOf(token, before, value), before?.version ?? null, by)
         } catch (error) {
           if (isLate || !(error instanceof AppError) || error.code !== 'conflict') throw error
+          return null
         } finally {
           await unlock(tenant, name, by)
         }
       }
+      return await pollUntilFound(keepOnce)
     },
   }
+}
+
+/** Looks until there is a result: another node has the lock, or its token is not stored yet. `look` pauses, and knows when to give up. */
+async function pollUntilFound<Value>(look: () => Promise<Value | null>): Promise<Value> {
+  let found: Value | null = null
+  while (found === null) found = await look()
+  return found
 }
 
 const WAITED_TOO_LONG: NoValue = {

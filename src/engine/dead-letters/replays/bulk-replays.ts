@@ -27,13 +27,13 @@ import { type DeliveriesPreview, previewDeliveries } from './preview-deliveries.
 import { type EventsPreview, previewEvents } from './preview-events.ts'
 import {
   beginWalk,
+  prepareRecovery,
   type Recovery,
-  recoverPiece,
   recoverySpan,
   subscriptionFor,
 } from './recover-deliveries.ts'
 import { findEvents, prepareEvent } from './replay-events.ts'
-import { type ListedReplay, type Row, readRows, replayPiece } from './replay-piece.ts'
+import { commitPiece, type ListedReplay, preparePiece, type Row, readRows } from './replay-piece.ts'
 import {
   type BulkReplay,
   type DeliveriesFilter,
@@ -189,11 +189,11 @@ export function makeBulkReplays(
     )
     const part =
       count === next.rows.length ? next : { rows: next.rows.slice(0, count), after: null, isLast: false }
-    const piece = await replayPiece({ commits, prepare, isOrdered }, tenant, { replay, version }, part, {
+    const draft = await preparePiece({ prepare, isOrdered }, { replay, version }, part, {
       nextAt: nextPieceAt(time.now(), waitMs),
       finishedAt: time.now(),
     })
-    return { piece, waitMs }
+    return { piece: await commitPiece(commits, tenant, draft), waitMs }
   }
 
   const recover = async (tenant: TenantId, { version }: StoredReplay, replay: Recovery) => {
@@ -211,13 +211,14 @@ export function makeBulkReplays(
       sizePiece(replay.perSecond, new Array<number | null>(count).fill(rateLimit?.perMinute ?? null))
     const { count } = sized(PIECE_MAX)
     let waitMs = 0
-    const piece = await recoverPiece(deps, tenant, { replay, version }, subscription, count, {
+    const draft = await prepareRecovery(deps, tenant, { replay, version }, subscription, count, {
       nextAt(taken) {
         waitMs = sized(taken).waitMs
         return nextPieceAt(time.now(), waitMs)
       },
       finishedAt: time.now(),
     })
+    const piece = await commitPiece(commits, tenant, draft)
     // A walk that finds nothing adds no jobs that would delay others, but it uses its share of the node.
     return { piece, waitMs: deps.isBehind() ? Math.max(waitMs, BEHIND_MS) : waitMs }
   }
@@ -235,7 +236,7 @@ export function makeBulkReplays(
       replay.of === 'deliveries' ? recover(tenant, stored, replay) : replaySome(tenant, stored, replay)
     const { piece, waitMs } = await step
     if (piece === 'lost') return null
-    if (piece === 'turn') return 0
+    if (piece === 'rebuild') return 0
     const decided = { actor: replay.by, reason: replay.reason ?? `replay ${replay.id}` }
     for (const one of piece.replayed) {
       one.logDecision(decided)

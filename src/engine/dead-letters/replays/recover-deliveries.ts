@@ -1,4 +1,4 @@
-// One piece of a recovery: some deliveries that a subscription has missed and the recovery's progress, in one commit.
+// Prepares one piece of a recovery: some deliveries that a subscription has missed and the recovery's progress, for one commit.
 //
 // Invariants: RV2 nothing is added for an event that was delivered or is under way. RV4 the commit is guarded by the
 // record's version, by the subscription's version guard and by the version of each dead letter: a crash, a second node,
@@ -20,15 +20,8 @@ import { newWork } from '../../planning/index.ts'
 import { addDelivery, newDelivery, readDeliveryVersion } from '../../webhooks/index.ts'
 import type { InternalDeadLetterActions } from '../dead-letter-actions.ts'
 import { type Found, isRecovered, walkEvents } from './recovery-walk.ts'
-import type { Piece, PieceReplay, Prepared, Refusal } from './replay-piece.ts'
-import {
-  type BulkReplay,
-  type DeliveriesFilter,
-  guardOf,
-  type StoredReplay,
-  withRefusals,
-  writesOf,
-} from './replay-record.ts'
+import type { PieceDraft, PieceReplay, Prepared } from './replay-piece.ts'
+import type { BulkReplay, DeliveriesFilter, StoredReplay } from './replay-record.ts'
 
 export type Recovery = Extract<BulkReplay, { of: 'deliveries' }>
 
@@ -36,7 +29,7 @@ export type Recovery = Extract<BulkReplay, { of: 'deliveries' }>
 const WALKED_MAX = 5_000
 const PAYLOADS_MAX = 500
 
-export interface RecoverDeps extends Pick<EngineBase, 'store' | 'commits' | 'ids' | 'vars' | 'log'> {
+export interface RecoverDeps extends Pick<EngineBase, 'store' | 'ids' | 'vars' | 'log'> {
   readonly registry: Registry
   readonly deadLetterActions: Pick<InternalDeadLetterActions, 'prepare'>
   /** Clears the known failures of the endpoint, so that they delay nothing. */
@@ -71,19 +64,16 @@ export async function beginWalk(
   throw new AppError('nothing_to_recover', 'no event that is still kept was received in that time')
 }
 
-/**
- * `lost`: another node changed the record; `deliveryVersion`: another change added deliveries to the subscription, and
- * the piece is built again.
- */
-export async function recoverPiece(
+/** `beside`: every change that adds deliveries to the subscription advances this version. */
+export async function prepareRecovery(
   deps: RecoverDeps,
   tenant: TenantId,
   { replay, version }: StoredReplay & { readonly replay: Recovery },
   subscription: Subscription,
   most: number,
   then: { nextAt(count: number): number; readonly finishedAt: number },
-): Promise<Piece | 'lost' | 'turn'> {
-  const { store, commits } = deps
+): Promise<PieceDraft> {
+  const { store } = deps
   const { filter, walk } = replay
   const deliveryVersion = await readDeliveryVersion(store, tenant, subscription.consumer)
   const reads = store.forTenant(tenant)
@@ -105,30 +95,12 @@ export async function recoverPiece(
     },
     ...(step.isLast && { state: 'done', finishedAt: then.finishedAt }),
   }
-  let good = prepared.flatMap((one) => ('replay' in one ? [one] : []))
-  let refused = prepared.flatMap((one) => ('code' in one ? [one] : []))
-  for (;;) {
-    const next = {
-      replay: withRefusals({ ...base, replayed: base.replayed + good.length }, refused),
-      version,
-    }
-    const own = good.length === 0 ? [] : [deliveryVersion]
-    const result = await commits.once(
-      tenant,
-      [guardOf(next), ...own.map(({ guard }) => guard), ...good.flatMap((one) => one.replay.guards)],
-      [...own.map(({ write }) => write), ...good.flatMap((one) => one.replay.writes), ...writesOf(next)],
-    )
-    if (result.ok) {
-      const stored = { replay: next.replay, version: version + 1 }
-      return { stored, replayed: good.map((one) => one.replay) }
-    }
-    if (result.guard === 0) return 'lost'
-    if (result.guard <= own.length) return 'turn'
-    // Maps a refused guard to its delivery.
-    const owners = good.flatMap((one) => one.replay.guards.map(() => one))
-    const changed = owners[result.guard - 1 - own.length]
-    good = good.filter((one) => one !== changed)
-    if (changed !== undefined) refused = [...refused, { id: changed.id, code: 'conflict' }]
+  return {
+    base,
+    version,
+    prepared,
+    beside: deliveryVersion,
+    prepareAgain: (id) => Promise.resolve({ id, code: 'conflict' }),
   }
 }
 
@@ -159,7 +131,7 @@ async function prepareFound(
       replay: await deps.deadLetterActions.prepare(deadLetter.tenant, deadLetter, { force }),
     }
   } catch (error) {
-    if (error instanceof AppError) return { id: deadLetter.id, code: error.code } satisfies Refusal
+    if (error instanceof AppError) return { id: deadLetter.id, code: error.code }
     throw error
   }
 }

@@ -8,8 +8,8 @@ import type { StoredEvent } from '../../../core/events/event/index.ts'
 import type { DeadLetter } from '../../../core/failures/dead-letter/index.ts'
 import { AppError, type ErrorCode } from '../../../core/foundation/errors/index.ts'
 import type { DeadLetterId, EventId, TenantId } from '../../../core/foundation/ids/index.ts'
-import type { TenantReads } from '../../../ports/store.ts'
-import type { Commits } from '../../commit/index.ts'
+import type { Guard, TenantReads, Write } from '../../../ports/store.ts'
+import { type Commits, orFail, retrying } from '../../commit/index.ts'
 import type { PreparedReplay } from '../dead-letter-actions.ts'
 import { readDeadLetters } from './dead-letter-pages.ts'
 import {
@@ -61,7 +61,7 @@ function readEvents(reads: TenantReads, ids: readonly EventId[]): Promise<readon
   return Promise.all(ids.map(async (id) => (await reads.event(id)) ?? id))
 }
 
-export interface Refusal {
+interface Refusal {
   readonly id: RowId
   readonly code: ErrorCode
 }
@@ -80,19 +80,29 @@ export interface Piece {
   readonly replayed: readonly PieceReplay[]
 }
 
-export async function replayPiece(
+/** A piece before its commit. */
+export interface PieceDraft {
+  /** The record of the replay after it, without the counts of its rows. */
+  readonly base: BulkReplay
+  readonly version: number
+  readonly prepared: readonly Prepared[]
+  /** What the commit needs beside its rows, if it has any. */
+  readonly beside: { readonly guard: Guard; readonly write: Write } | null
+  /** Prepares a row again whose instance changed, and that may still be replayed. */
+  prepareAgain(id: RowId): Promise<Prepared>
+}
+
+export async function preparePiece(
   deps: {
-    readonly commits: Commits
     /** Throws AppError if it cannot be replayed. */
     prepare(replay: BulkReplay, row: Row): Promise<PreparedReplay>
     /** Whether its jobs are ordered: then the ids of the jobs must be in order too. */
     isOrdered(row: Row | RowId): boolean
   },
-  tenant: TenantId,
   { replay, version }: StoredReplay & { readonly replay: ListedReplay },
   { rows, after, isLast }: NextRows,
   then: { readonly nextAt: number; readonly finishedAt: number },
-): Promise<Piece | 'lost'> {
+): Promise<PieceDraft> {
   const prepared: Prepared[] = []
   // The oldest first: jobs of one lane run in the order in which they are added.
   const inOrder = rows.toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
@@ -103,44 +113,62 @@ export async function replayPiece(
   }
   const last = rows.at(-1)
   const lastId = last === undefined ? null : (idOf(last) as DeadLetterId)
-  const base: BulkReplay = {
-    ...replay,
-    nextAt: then.nextAt,
-    after: isListed(replay) ? null : (after ?? lastId ?? replay.after),
-    ...(isLast && { state: 'done', finishedAt: then.finishedAt }),
+  return {
+    base: {
+      ...replay,
+      nextAt: then.nextAt,
+      after: isListed(replay) ? null : (after ?? lastId ?? replay.after),
+      ...(isLast && { state: 'done', finishedAt: then.finishedAt }),
+    },
+    version,
+    prepared,
+    beside: null,
+    prepareAgain: (id) => prepareOne(deps, replay, inOrder.find((row) => idOf(row) === id) ?? id),
   }
-  const again = new Set<RowId>()
+}
+
+/**
+ * Commits a piece. A row whose guard is refused is prepared once more if its instance moved, and otherwise left out and counted
+ * as refused. `lost`: another node changed the record; `rebuild`: what the piece needs beside its rows changed.
+ */
+export function commitPiece(
+  commits: Pick<Commits, 'once'>,
+  tenant: TenantId,
+  { base, version, prepared, beside, prepareAgain }: PieceDraft,
+): Promise<Piece | 'lost' | 'rebuild'> {
   let good = prepared.flatMap((one) => ('replay' in one ? [one] : []))
   let refused = prepared.flatMap((one) => ('code' in one ? [one] : []))
-  for (;;) {
+  const again = new Set<RowId>()
+  const commitOnce = async (retry: () => Promise<Piece | 'lost' | 'rebuild'>) => {
     const next = {
       replay: withRefusals({ ...base, replayed: base.replayed + good.length }, refused),
       version,
     }
-    // Maps a refused guard to its row.
-    const owners = good.flatMap((one) => one.replay.guards.map((_, index) => ({ one, index })))
-    const result = await deps.commits.once(
+    const own = beside === null || good.length === 0 ? [] : [beside]
+    const result = await commits.once(
       tenant,
-      [guardOf(next), ...good.flatMap((one) => one.replay.guards)],
-      [...good.flatMap((one) => one.replay.writes), ...writesOf(next)],
+      [guardOf(next), ...own.map(({ guard }) => guard), ...good.flatMap((one) => one.replay.guards)],
+      [...own.map(({ write }) => write), ...good.flatMap((one) => one.replay.writes), ...writesOf(next)],
     )
     if (result.ok) {
       const stored = { replay: next.replay, version: version + 1 }
       return { stored, replayed: good.map((one) => one.replay) }
     }
-    const changed = owners[result.guard - 1]
+    if (result.guard === 0) return 'lost'
+    if (result.guard <= own.length) return 'rebuild'
+    // Maps a refused guard to its row.
+    const owners = good.flatMap((one) => one.replay.guards.map((_, index) => ({ one, index })))
+    const changed = owners[result.guard - 1 - own.length]
     if (changed === undefined) return 'lost'
     const { one, index } = changed
-    const row = inOrder.find((other) => idOf(other) === one.id)
-    // Its instance changed: it is prepared once more, and may still be replayed.
-    const isRepeated = index === one.replay.moving && row !== undefined && !again.has(one.id)
+    const isRepeated = index === one.replay.moving && !again.has(one.id)
     again.add(one.id)
-    const repeated = isRepeated
-      ? await prepareOne(deps, replay, row)
-      : { id: one.id, code: 'conflict' as const }
+    const repeated: Prepared = isRepeated ? await prepareAgain(one.id) : { id: one.id, code: 'conflict' }
     good = good.flatMap((other) => (other !== one ? [other] : 'replay' in repeated ? [repeated] : []))
     if ('code' in repeated) refused = [...refused, repeated]
+    return retry()
   }
+  return retrying(2 * good.length + 1, commitOnce, orFail('a piece without rows was refused'))
 }
 
 function idOf(row: Row | RowId): RowId {

@@ -8,7 +8,7 @@ import { EMPTY_NOTE, type NewWork, type WorkRow } from '../../../core/queue/work
 import type { Route } from '../../../core/routing/index.ts'
 import { newWorkRow } from '../../../core/store/commit/index.ts'
 import type { Guard, Write } from '../../../ports/store.ts'
-import type { EngineBase, FirmResult } from '../../commit/index.ts'
+import { type EngineBase, type FirmResult, orFail, retrying } from '../../commit/index.ts'
 import type { EngineConfig } from '../../config.ts'
 import { type Item, type JobSlots, makeItem } from '../../leases/index.ts'
 import { SHORT_WAIT_MS } from '../../settlement/index.ts'
@@ -20,6 +20,7 @@ import type { Freeze } from './gather-batch.ts'
 /** Guards per member: its lease, its key. */
 const GUARDS_EACH = 2
 const NO_LEASE = 'the lease could not be made long enough for the call'
+const unending = orFail('a batch without members was refused')
 
 export function makeFreeze(
   deps: Pick<EngineBase, 'store' | 'commits' | 'ids' | 'wake'> & {
@@ -67,14 +68,15 @@ export function makeFreeze(
   return async (call, gathered) => {
     const rounds = new Map<Gathered, Joined>()
     const { tenant } = call.item.work
+    /** Every refused attempt has one member less. */
     let left = gathered
-    for (;;) {
+    const freezeOnce = async (retry: () => Promise<void>): Promise<void> => {
       const [first] = left
       const owner = deps.owner()
-      if (first === undefined) break
+      if (first === undefined) return
       if (owner === null) {
         for (const member of left) rounds.set(member, { delayMs: SHORT_WAIT_MS, why: NO_LEASE })
-        break
+        return
       }
       const batch = await again(newBatch(ids, call.route, first.work), left)
       jobSlots.takeAnyway(batch.id)
@@ -91,15 +93,14 @@ export function makeFreeze(
         result.ok ||
         (result.isRepeat === true &&
           (await commits.retryUntilAvailable(() => store.forTenant(tenant).work(batch.id))) !== null)
-      if (isThere) {
-        begin(call.route, batch, left, result)
-        break
-      }
+      if (isThere) return begin(call.route, batch, left, result)
       jobSlots.giveBack(batch.id)
       const refused = left[Math.floor((result.ok ? 0 : result.guard) / GUARDS_EACH)] as Gathered
       rounds.set(refused, roundOf(result))
       left = left.filter((member) => member !== refused)
+      return retry()
     }
+    await retrying(gathered.length + 1, freezeOnce, unending)
     return gathered.map((member) => rounds.get(member) ?? 'finished')
   }
 }

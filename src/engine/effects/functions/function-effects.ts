@@ -16,7 +16,7 @@ import { messageOf } from '../../../core/foundation/errors/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { EffectOptions } from '../../../ports/code.ts'
 import type { Write } from '../../../ports/store.ts'
-import type { Commits, StoreTime } from '../../commit/index.ts'
+import { type Commits, retrying, type StoreTime } from '../../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../../config.ts'
 import type { Lease } from '../../leases/index.ts'
 import { lineOf } from '../../observe/index.ts'
@@ -91,14 +91,17 @@ export function makeFunctionEffects(
     // In the middle of a run, giving up after a failed read would lose what the run has done so far.
     const reads = store.forTenant(item.work.tenant)
     let entry = isFresh(item) ? null : await commits.retryUntilAvailable(() => reads.ledger(effect.key))
-    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    const runOnce = async (retry: () => Promise<unknown>): Promise<unknown> => {
       const refusal = run.refusal()
       if (refusal !== null) throw new StoppedError(refusal)
       const next = await stepOnce(run, effect, body, options, entry)
       if ('value' in next) return next.value
       entry = next.entry
+      return retry()
     }
-    return wait(run, effect, SHORT_WAIT_MS, 'the ledger entry keeps changing', isUnknown(run, effect, entry))
+    return await retrying(ROUNDS_MAX, runOnce, () =>
+      wait(run, effect, SHORT_WAIT_MS, 'the ledger entry keeps changing', isUnknown(run, effect, entry)),
+    )
   }
 
   const stepOnce = async (
