@@ -4,7 +4,16 @@
 export { type About, type Commits, type FirmResult, makeCommits } from './commits.ts'
 export { isUnreadable, makeEncryptedStore, rewrapRecords } from './encrypted-store.ts'
 export type { EngineBase } from './engine-base.ts'
-export type { Beginning, Draft, EventPlan, PlanEvent, PlanGroup, Planned, PlannedJob } from './event-plan.ts'
+export {
+  type Beginning,
+  type Draft,
+  type EventPlan,
+  type PlanEvent,
+  type PlanGroup,
+  type Planned,
+  type PlannedJob,
+  receivedEvent,
+} from './event-plan.ts'
 export { type EngineSignals, makeEngineSignals, makeSignal } from './signals.ts'
 export { makeStoreTime, type StoreTime } from './store-time.ts'
 export { tenantsInStore, tenantsWithKnownTimes } from './tenants-in-store.ts'

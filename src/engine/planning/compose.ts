@@ -4,9 +4,9 @@ import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { EngineBase, LeasedOnInsert, PlanEvent } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
-import type { JobSlots } from '../leases/index.ts'
-import { makeLeasedOnInsert } from './leased-on-insert.ts'
+import { type JobSlots, makeLeasedOnInsert } from '../leases/index.ts'
 import { type MayBegin, type PlanDeps, planAlone, planEvent } from './plan.ts'
+import { logPlan } from './plan-log.ts'
 
 /** What flow control says about leases on insert. */
 export interface InsertLimits extends Pick<PlanDeps, 'mayLeaseOnInsert' | 'noteLeased'> {
@@ -53,6 +53,7 @@ export function composePlanning(
       start: jobSlots.start,
       giveBack: jobSlots.giveBack,
       forgetLeased: (tenant, route) => limits.forgetLeased(tenant, route),
+      logStored: (plan) => logPlan(deps.log, plan),
     }),
     limitBy(given) {
       limits = given

@@ -1,5 +1,5 @@
 // Plans what the commit of an event contains: matched routes, dispatched events, new jobs, replayed jobs, workflow
-// starts; and starts the jobs leased on insert once the commit has ended.
+// starts.
 
 export { type Acceptance, planAcceptance, planUnread } from './acceptance.ts'
 export { composePlanning } from './compose.ts'
@@ -19,6 +19,5 @@ export {
   planItems,
   planRefused,
   planWork,
-  receivedEvent,
 } from './plan.ts'
 export { addReplay, replayedWork } from './replayed-job.ts'

@@ -7,13 +7,13 @@
 // matched and counted alike.
 
 import { isCanonicalSource } from '../../core/events/canonical/index.ts'
-import type { Envelope, NewEvent, StoredEvent } from '../../core/events/event/index.ts'
+import type { Envelope, NewEvent } from '../../core/events/event/index.ts'
 import { ExpressionError, type Scope } from '../../core/expression/index.ts'
 import type { NewDeadLetter } from '../../core/failures/dead-letter/index.ts'
 import type { EventId, Ids, Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
-import { DAY, type Instant } from '../../core/foundation/time/index.ts'
-import { deadLetterOf, EMPTY_NOTE, type NewWork, type WorkRow } from '../../core/queue/work/index.ts'
+import { DAY } from '../../core/foundation/time/index.ts'
+import { deadLetterOf, EMPTY_NOTE, type NewWork } from '../../core/queue/work/index.ts'
 import { chooseRoutes, itemScope, type Route, routeScope, type Vars } from '../../core/routing/index.ts'
 import { isTestEvent } from '../../core/webhooks/subscription/index.ts'
 import type { Code } from '../../ports/code.ts'
@@ -393,70 +393,4 @@ export function newWork(
   const { of } = route
   if (of === undefined) return work
   return of.kind === 'delivery' ? { ...work, kind: 'delivery' } : { ...work, kind: of.kind, step: of.part }
-}
-
-// The next two list every field: they run for every event, and object spread is several times more expensive.
-
-/** The row of a job leased on insert, as the store has written it. */
-export function leasedRow(plan: EventPlan, work: NewWork, owner: Incarnation, at: Instant): WorkRow {
-  return {
-    id: work.id,
-    tenant: plan.event.tenant,
-    kind: work.kind,
-    consumer: work.consumer,
-    definition: work.definition,
-    codeHash: work.codeHash,
-    eventId: work.eventId,
-    state: 'leased',
-    dueAt: at,
-    owner,
-    epoch: 1,
-    alone: false,
-    attempts: 0,
-    waits: 0,
-    losses: 0,
-    key: null,
-    class: null,
-    lastError: null,
-    effectRef: null,
-    httpStatus: null,
-    durationMs: null,
-    createdAt: at,
-    expiresAt: at + work.expiresInMs,
-    processedAt: null,
-    replayOf: work.replayOf,
-    element: work.element ?? null,
-    lane: work.lane?.key ?? null,
-    hasPlace: work.lane !== undefined,
-    isFrozen: false,
-    into: null,
-    generation: work.generation ?? 1,
-    instance: work.instance ?? null,
-    step: work.step ?? null,
-  }
-}
-
-export function receivedEvent(event: NewEvent, receivedAt: Instant): StoredEvent {
-  return {
-    id: event.id,
-    tenant: event.tenant,
-    source: event.source,
-    subject: event.subject,
-    objectType: event.objectType,
-    objectId: event.objectId,
-    occurredAt: event.occurredAt,
-    correlationId: event.correlationId,
-    causationId: event.causationId,
-    traceId: event.traceId,
-    dedupKey: event.dedupKey,
-    payloadHash: event.payloadHash,
-    headers: event.headers,
-    data: event.data,
-    raw: event.raw,
-    sensitive: event.sensitive,
-    matched: event.matched,
-    receivedAt,
-    duplicates: 0,
-    lastDuplicateAt: null,
-  }
 }

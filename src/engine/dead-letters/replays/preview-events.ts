@@ -8,6 +8,7 @@ import { JsonError, parseJson } from '../../../core/foundation/json/index.ts'
 import type { Source } from '../../../core/ingest/source/index.ts'
 import type { WorkRow } from '../../../core/queue/work/index.ts'
 import type { Route } from '../../../core/routing/index.ts'
+import { receivedEvent } from '../../commit/index.ts'
 import { draftDispatched } from '../../events/index.ts'
 import { findDispatched } from '../../ingest/index.ts'
 import {
@@ -15,7 +16,6 @@ import {
   findRoutes,
   intakeConsumer,
   matchEvent,
-  receivedEvent,
   receiverOf,
 } from '../../planning/index.ts'
 import {

@@ -23,6 +23,7 @@ import {
   type EngineBase,
   orConflict,
   RACES_MAX,
+  receivedEvent,
   retrying,
   type Unit,
   type UnitOfWork,
@@ -30,7 +31,6 @@ import {
 import type { Registry } from '../../definitions/index.ts'
 import { nextHeader } from '../../events/index.ts'
 import { lineOf } from '../../observe/index.ts'
-import { receivedEvent } from '../../planning/index.ts'
 import { sensitiveOfCaused } from '../../secrets/index.ts'
 import { type Creation, type Instances, planCreate } from '../instances/index.ts'
 

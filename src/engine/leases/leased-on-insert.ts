@@ -1,16 +1,14 @@
 // Jobs leased on insert, once their commit is over: those that the store leased to this node start, the others give their slots
 // back. Nothing else starts or releases them.
 
-import type { WorkId } from '../../core/foundation/ids/index.ts'
-import type { Log } from '../../ports/log.ts'
+import type { Incarnation, WorkId } from '../../core/foundation/ids/index.ts'
+import type { Instant } from '../../core/foundation/time/index.ts'
+import type { NewWork, WorkRow } from '../../core/queue/work/index.ts'
 import type { CommitResult } from '../../ports/store.ts'
-import type { EventPlan, LeasedOnInsert, StoreTime } from '../commit/index.ts'
-import { type Item, makeItem } from '../leases/index.ts'
-import { leasedRow, receivedEvent } from './plan.ts'
-import { logPlan } from './plan-log.ts'
+import { type EventPlan, type LeasedOnInsert, receivedEvent, type StoreTime } from '../commit/index.ts'
+import { type Item, makeItem } from './leased-job.ts'
 
 export function makeLeasedOnInsert(deps: {
-  readonly log: Pick<Log, 'control'>
   readonly time: StoreTime
   /** Runs a job in the slot that its plan took. */
   start(item: Item): void
@@ -25,8 +23,10 @@ export function makeLeasedOnInsert(deps: {
   suspect(): void
   /** Jobs were added that a claim may take. */
   wake(): void
+  /** Logs what was stored with the plan. */
+  logStored(plan: EventPlan): void
 }): LeasedOnInsert {
-  const { log, time } = deps
+  const { time } = deps
 
   const settleEvent = (plan: EventPlan, isStored: boolean, result: CommitResult | null): void => {
     // A commit refused by its own first application says neither what was leased nor when it was stored: the store is asked.
@@ -49,7 +49,7 @@ export function makeLeasedOnInsert(deps: {
     if (isRepeated && plan.leasedOnInsert.length > 0) deps.suspect()
     if (isStored && plan.adds > started) deps.wake()
     for (const beside of plan.beside ?? []) settleEvent(beside, isStored, result)
-    if (isStored) logPlan(log, plan)
+    if (isStored) deps.logStored(plan)
   }
 
   const settle: LeasedOnInsert['settle'] = (planned, isStored, result) => {
@@ -61,4 +61,43 @@ export function makeLeasedOnInsert(deps: {
     }
   }
   return { settle }
+}
+
+/** The row of a job leased on insert, as the store has written it. Lists every field, as `receivedEvent` does. */
+function leasedRow(plan: EventPlan, work: NewWork, owner: Incarnation, at: Instant): WorkRow {
+  return {
+    id: work.id,
+    tenant: plan.event.tenant,
+    kind: work.kind,
+    consumer: work.consumer,
+    definition: work.definition,
+    codeHash: work.codeHash,
+    eventId: work.eventId,
+    state: 'leased',
+    dueAt: at,
+    owner,
+    epoch: 1,
+    alone: false,
+    attempts: 0,
+    waits: 0,
+    losses: 0,
+    key: null,
+    class: null,
+    lastError: null,
+    effectRef: null,
+    httpStatus: null,
+    durationMs: null,
+    createdAt: at,
+    expiresAt: at + work.expiresInMs,
+    processedAt: null,
+    replayOf: work.replayOf,
+    element: work.element ?? null,
+    lane: work.lane?.key ?? null,
+    hasPlace: work.lane !== undefined,
+    isFrozen: false,
+    into: null,
+    generation: work.generation ?? 1,
+    instance: work.instance ?? null,
+    step: work.step ?? null,
+  }
 }
