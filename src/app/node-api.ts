@@ -39,8 +39,13 @@ export function makeApi(
   return {
     ...rest,
     demo: makeDemoApi(demo, () => isDemoDeployed(engine)),
-    sourceBodyMax: (request) => gate.bodyBytesMax(request),
-    receive: (request) => gate.receive(request),
+    // Read for every webhook: once the engine has started, these are the engine's own functions.
+    get sourceBodyMax() {
+      return gate.bodyBytesMax
+    },
+    get receive() {
+      return gate.receive
+    },
     refused: (request, error) => engine.refused(request, error),
     rejections: behind(gate, pick(engine.rejections, ['list'])),
     lanes: behind(gate, engine.lanes),

@@ -60,11 +60,12 @@ export function makeOutbound(
   const others = make(guardOf(config, undefined), undefined)
   const find = (tenant: TenantId | undefined) =>
     (tenant === undefined ? undefined : clients.get(tenant)) ?? others
+  const byTenant: HttpClient = {
+    send: (request) => find(request.tenant).send(request),
+    vet: (url, tenant) => find(tenant).vet(url, tenant),
+  }
   return {
-    http: {
-      send: (request) => find(request.tenant).send(request),
-      vet: (url, tenant) => find(tenant).vet(url, tenant),
-    },
+    http: clients.size === 0 ? others : byTenant,
     async [Symbol.asyncDispose]() {
       for (const client of [...clients.values(), others]) await client[Symbol.asyncDispose]?.()
     },

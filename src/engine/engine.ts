@@ -63,7 +63,7 @@ export function makeEngine(
   config: EngineConfig,
   decisions: Decisions = DECISIONS,
 ): Engine {
-  const { clock, random, log } = given
+  const { clock, random } = given
   const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
   const time = makeStoreTime(clock)
   const signals = makeEngineSignals()
@@ -91,7 +91,7 @@ export function makeEngine(
     suspect: signals.lost.send,
   })
   const { planning, plan } = composedPlanning
-  const unitOfWork = makeUnitOfWork({ log, commits, leasedOnInsert: composedPlanning.leasedOnInsert })
+  const unitOfWork = makeUnitOfWork({ commits, leasedOnInsert: composedPlanning.leasedOnInsert })
   const base = { ...ports, commits, unitOfWork, plan, registry, jobSlots, lease, now: () => time.now() }
 
   // What is deployed, and what limits it.

@@ -46,9 +46,8 @@ async function makeWorld(
   const budget = makeByteBudget(over.heldBytesMax ?? Number.POSITIVE_INFINITY)
   const world = { port: 0, budget, accepted, refused, failures, closing: false }
   let requests = 0
-  const ingest = makeIngest({
+  const api = {
     sourceBodyMax: over.sourceBodyMax ?? (() => Number.POSITIVE_INFINITY),
-    budget,
     receive: async (request) => {
       accepted.push(request)
       return over.receive ? over.receive(request) : { eventId: 'evt_1' as EventId, duplicate: false }
@@ -57,6 +56,9 @@ async function makeWorld(
       refused.push({ source, address, code })
       over.onRefused?.()
     },
+  } satisfies Parameters<typeof makeIngest>[0]
+  const ingest = makeIngest(api, {
+    budget,
     trustedProxies: over.trustedProxies ?? [],
     publicBase: over.publicBase ?? null,
     bodyBytesMax: over.bodyBytesMax ?? 1_000,

@@ -25,9 +25,6 @@ const LINGER_MS = 2_000
 const NO_CONTENT = 204
 
 export interface IngestOptions {
-  readonly sourceBodyMax: HttpApi['sourceBodyMax']
-  readonly receive: HttpApi['receive']
-  readonly refused: HttpApi['refused']
   /** Networks of proxies whose word about the sender is taken. */
   readonly trustedProxies: readonly string[]
   /** Where senders reach this node, without a slash at the end; null: as the request says. */
@@ -48,7 +45,11 @@ export function isIngest(url: string | undefined): boolean {
   return url?.startsWith(PREFIX) === true
 }
 
-export function makeIngest(options: IngestOptions): IngestHandler {
+/** `api` is asked for every request: the node replaces parts of it when its engine has started. */
+export function makeIngest(
+  api: Pick<HttpApi, 'sourceBodyMax' | 'receive' | 'refused'>,
+  options: IngestOptions,
+): IngestHandler {
   const { bodyBytesMax, budget } = options
   const inflaters = { verified: makeInflater(OF_VERIFIED), strangers: makeInflater(OF_STRANGERS) }
   const isTrusted = compileNetworks(options.trustedProxies)
@@ -83,7 +84,7 @@ export function makeIngest(options: IngestOptions): IngestHandler {
     incoming: Described | null,
     error: AppError,
   ) => {
-    if (incoming !== null) options.refused(incoming, error)
+    if (incoming !== null) api.refused(incoming, error)
     const problem = toProblem(error, options.requestId())
     const text = JSON.stringify(problem)
     const { socket } = request
@@ -164,7 +165,7 @@ export function makeIngest(options: IngestOptions): IngestHandler {
       incoming.holding.release()
       refuse(response, error)
     }
-    options.receive(incoming).then((received) => {
+    api.receive(incoming).then((received) => {
       // Not before: what waits for its commit is in memory, whether or not its sender still waits.
       incoming.holding.release()
       try {
@@ -237,7 +238,7 @@ export function makeIngest(options: IngestOptions): IngestHandler {
     }
     // Checked before any byte of the body is buffered: a refused body costs no memory.
     try {
-      const bytesMax = options.sourceBodyMax(incoming)
+      const bytesMax = api.sourceBodyMax(incoming)
       if (typeof bytesMax === 'number') begin(request, response, incoming, bytesMax)
       else
         bytesMax.then(
@@ -256,7 +257,7 @@ export function makeIngest(options: IngestOptions): IngestHandler {
     error: unknown,
   ): void {
     discard(request, response, incoming, () => {
-      if (error instanceof AppError) options.refused(incoming, error)
+      if (error instanceof AppError) api.refused(incoming, error)
       refuse(response, error)
     })
   }

@@ -130,11 +130,8 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
     perAddressMax: options.connectionsPerAddressMax ?? Number.POSITIVE_INFINITY,
     trustedProxies: options.trustedProxies ?? [],
   })
-  const ingest = makeIngest({
-    sourceBodyMax: api.sourceBodyMax,
+  const ingest = makeIngest(api, {
     budget,
-    receive: api.receive,
-    refused: api.refused,
     trustedProxies: options.trustedProxies ?? [],
     publicBase: options.publicUrl ?? null,
     bodyBytesMax: options.bodyBytesMax,

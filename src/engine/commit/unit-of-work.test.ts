@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { type CommitResult, StoreError } from '../../ports/store.ts'
 import type { Planned } from './event-plan.ts'
@@ -10,20 +9,15 @@ const REFUSED: CommitResult = { ok: false, at: 5, guard: 0, found: null }
 const PLAN: Planned = { plans: [] }
 const UNIT = { guards: [], writes: [], plans: [PLAN] }
 
-function makeWorld(commit: () => Promise<CommitResult>, settle: () => void = () => {}) {
+function makeWorld(commit: () => Promise<CommitResult>) {
   const ended: { readonly isStored: boolean; readonly result: CommitResult | null }[] = []
-  const log = makeMemoryLog()
   const unitOfWork = makeUnitOfWork({
-    log,
     commits: { once: commit, firmly: commit },
     leasedOnInsert: {
-      settle(_planned, isStored, result) {
-        ended.push({ isStored, result })
-        settle()
-      },
+      end: (_plans, isStored, result) => void ended.push({ isStored, result }),
     },
   })
-  return { unitOfWork, ended, log }
+  return { unitOfWork, ended }
 }
 
 const unavailable = () => new StoreError('unavailable', 'away', { applied: 'indeterminate' })
@@ -70,19 +64,6 @@ describe('plans end exactly once, before the caller goes on,', () => {
       { isStored: false, result: null },
       { isStored: false, result: null },
     ])
-  })
-
-  test('and an error in their end does not make the commit look failed', async () => {
-    const { unitOfWork, ended, log } = makeWorld(
-      async () => APPLIED,
-      () => {
-        throw new Error('a defect')
-      },
-    )
-    expect(await unitOfWork.once(DEFAULT_TENANT, { ...UNIT, plans: [PLAN, PLAN] })).toBe(APPLIED)
-    unitOfWork.end([PLAN], true, APPLIED)
-    expect(log.messages.map(({ name }) => name)).toEqual(Array(3).fill('commit.watcher-failed'))
-    expect(ended).toHaveLength(3)
   })
 })
 

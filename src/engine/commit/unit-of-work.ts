@@ -4,9 +4,8 @@
 //
 // Invariant: whatever the result of a commit, thrown errors included, each plan is ended exactly once.
 
-import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
+import { AppError } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
-import type { Log } from '../../ports/log.ts'
 import type { CommitResult, Guard, Write } from '../../ports/store.ts'
 import type { About, Commits, FirmResult } from './commits.ts'
 import type { Planned } from './event-plan.ts'
@@ -43,13 +42,13 @@ export interface UnitOfWork {
   release(plans: readonly Planned[]): void
 }
 
-/** Starts the jobs of a plan that were leased on insert, or releases their slots. */
+/** Starts the jobs of plans that were leased on insert, or releases their slots. */
 export interface LeasedOnInsert {
   /**
    * `isStored`: the commit was applied, by this attempt or by one whose response was lost. `result` null:
-   * there is no response.
+   * there is no response. Never throws.
    */
-  settle(planned: Planned, isStored: boolean, result: CommitResult | null): void
+  end(plans: readonly Planned[], isStored: boolean, result: CommitResult | null): void
 }
 
 /** How often a unit is built while others change the same rows, if the caller sets no limit. */
@@ -58,20 +57,9 @@ export const RACES_MAX = 20
 export function makeUnitOfWork(deps: {
   readonly commits: Pick<Commits, 'once' | 'firmly'>
   readonly leasedOnInsert: LeasedOnInsert
-  readonly log: Pick<Log, 'error'>
 }): UnitOfWork {
-  const { commits, leasedOnInsert, log } = deps
-
-  const end = (plans: readonly Planned[], isStored: boolean, result: CommitResult | null): void => {
-    for (const plan of plans) {
-      try {
-        leasedOnInsert.settle(plan, isStored, result)
-      } catch (error) {
-        // The result of the commit is certain: an error here must neither change it nor leave the other plans unended.
-        log.error('commit.watcher-failed', { error: messageOf(error) })
-      }
-    }
-  }
+  const { commits } = deps
+  const { end } = deps.leasedOnInsert
 
   /** Returns the promise of the commit itself, so that the caller continues right after the plans end. */
   const ending = <Value>(

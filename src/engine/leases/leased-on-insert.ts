@@ -1,14 +1,23 @@
 // Jobs leased on insert, once their commit is over: those that the store leased to this node start, the others give their slots
 // back. Nothing else starts or releases them.
 
+import { messageOf } from '../../core/foundation/errors/index.ts'
 import type { Incarnation, WorkId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import type { NewWork, WorkRow } from '../../core/queue/work/index.ts'
+import type { Log } from '../../ports/log.ts'
 import type { CommitResult } from '../../ports/store.ts'
-import { type EventPlan, type LeasedOnInsert, receivedEvent, type StoreTime } from '../commit/index.ts'
+import {
+  type EventPlan,
+  type LeasedOnInsert,
+  type Planned,
+  receivedEvent,
+  type StoreTime,
+} from '../commit/index.ts'
 import { type Item, makeItem } from './leased-job.ts'
 
 export function makeLeasedOnInsert(deps: {
+  readonly log: Pick<Log, 'error'>
   readonly time: StoreTime
   /** Runs a job in the slot that its plan took. */
   start(item: Item): void
@@ -52,15 +61,30 @@ export function makeLeasedOnInsert(deps: {
     if (isStored) deps.logStored(plan)
   }
 
-  const settle: LeasedOnInsert['settle'] = (planned, isStored, result) => {
-    if (!('plans' in planned)) return settleEvent(planned, isStored, result)
+  const settle = (planned: Planned, isStored: boolean, result: CommitResult | null): void => {
+    if (!('plans' in planned)) {
+      settleEvent(planned, isStored, result)
+      return
+    }
     try {
       planned.ended?.(isStored)
     } finally {
       for (const one of planned.plans) settle(one, isStored, result)
     }
   }
-  return { settle }
+
+  return {
+    end(plans, isStored, result) {
+      for (const plan of plans) {
+        try {
+          settle(plan, isStored, result)
+        } catch (error) {
+          // The result of the commit is certain: an error here must neither change it nor leave the other plans unended.
+          deps.log.error('commit.watcher-failed', { error: messageOf(error) })
+        }
+      }
+    },
+  }
 }
 
 /** The row of a job leased on insert, as the store has written it. Lists every field, as `receivedEvent` does. */

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
 import type { EventId, WorkId } from '../../core/foundation/ids/index.ts'
 import type { CommitResult, Found, Guard, Write } from '../../ports/store.ts'
 import { type Commits, makeUnitOfWork, type Planned } from '../commit/index.ts'
@@ -65,7 +64,6 @@ function makeWorld(
     return result
   }
   const unitOfWork = makeUnitOfWork({
-    log: makeMemoryLog(),
     commits: {
       once: commit,
       firmly: async (
@@ -79,8 +77,10 @@ function makeWorld(
       },
     } as Pick<Commits, 'once' | 'firmly'>,
     leasedOnInsert: {
-      settle: (plan: Planned, isStored) =>
-        void ended.push(`${(plan as unknown as NamedPlan).name} ${isStored ? 'started' : 'released'}`),
+      end(plans, isStored) {
+        for (const plan of plans)
+          ended.push(`${(plan as unknown as NamedPlan).name} ${isStored ? 'started' : 'released'}`)
+      },
     },
   })
   const list = Object.entries(parts).map(([name, part]): Participant => {

@@ -251,7 +251,7 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
       }
       const failures = makeFailures({ store, commits: doing, ids, now: time.now, plan })
       const lanes = { ids, plan, vars: {}, decisions: DECISIONS }
-      const unitOfWork = makeUnitOfWork({ log, commits: doing, leasedOnInsert: { settle: () => {} } })
+      const unitOfWork = makeUnitOfWork({ commits: doing, leasedOnInsert: { end: () => {} } })
       const settler = makeSettler({
         planEnd: makePlanEnd({ store, commits: doing, ids, failures, lanes }),
         participantsOf: noParticipants,
