@@ -88,19 +88,19 @@ test('[DL15] a resolved dead letter accepts no action, and says that nothing is 
   await accept(world, node)
   const { id } = await deadLetterOf(world)
   isFixed = true
-  await heard(world, node.engine.replay(T, id, {}))
+  await heard(world, node.engine.replay(T, id, { force: false }))
   await world.pass(10_000)
   expect(await world.reads.deadLetter(id)).toMatchObject({ state: 'resolved' })
   expect(world.calls).toHaveLength(2)
   const before = await world.store.system('verification').dump()
   for (const act of [
     () => node.engine.ready(T, id, {}),
-    () => node.engine.replay(T, id, {}),
+    () => node.engine.replay(T, id, { force: false }),
     () => node.engine.replay(T, id, { force: true }),
     () => node.engine.edit(T, id, { data: {}, reason: 'x' }),
     () => node.engine.discard(T, id, { reason: 'x' }),
   ]) {
-    const refused = await heard(world, act()).catch((error: unknown) => error)
+    const refused = await heard<unknown>(world, act()).catch((error: unknown) => error)
     expect(refused).toMatchObject({
       code: 'conflict',
       message: 'the dead letter is resolved',

@@ -105,7 +105,7 @@ test('[TL5] schedules and replays are counted and never refused', async () => {
   const letters = (await world.reads.deadLetters({ cursor: null, limit: 9 })).items
   expect(letters).toHaveLength(2)
   const [one, other] = letters
-  const replayed = node.engine.replay(DEFAULT_TENANT, one!.id, {})
+  const replayed = node.engine.replay(DEFAULT_TENANT, one!.id, { force: false })
   await world.pass(1_000)
   await replayed
   const bulk = node.engine.replays.begin(
