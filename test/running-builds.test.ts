@@ -6,8 +6,16 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
-import { removeOldBundles } from '../scripts/lib/bundle.mjs'
-import { filesOfRunningBuilds, noteRunningBuild } from '../scripts/lib/running-builds.mjs'
+
+const library = pathToFileURL(resolve('scripts/lib/running-builds.mjs')).href
+const { filesOfRunningBuilds, noteRunningBuild } = (await import(library)) as {
+  filesOfRunningBuilds(root: string): readonly string[]
+  noteRunningBuild(root: string, files: readonly string[]): void
+}
+const bundler = pathToFileURL(resolve('scripts/lib/bundle.mjs')).href
+const { removeOldBundles } = (await import(bundler)) as {
+  removeOldBundles(root: string, kept: readonly string[]): void
+}
 
 const folders: string[] = []
 afterEach(() => {
@@ -42,7 +50,6 @@ test('a running node keeps the parts of its build through any number of builds',
 
 test('a process that has ended, cleanly or not, keeps nothing', () => {
   const { root, build, files } = makeCheckout()
-  const library = pathToFileURL(resolve('scripts/lib/running-builds.mjs')).href
   const run = (more: string) => {
     const code = `import { noteRunningBuild } from '${library}'; noteRunningBuild('${root}', ['bundle/pg-1.js']); ${more}`
     return spawnSync(process.execPath, ['--input-type=module', '-e', code])

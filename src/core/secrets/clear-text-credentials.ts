@@ -150,6 +150,8 @@ export function* suspectsIn(text: string): Generator<Suspect> {
 }
 
 function isSuspectName(name: string): boolean {
+  // None of them has fewer letters.
+  if (name.length < 3) return false
   return HEADER.test(name) || PARAMETER.test(name) || VAGUE_PARAMETER.test(name)
 }
 
