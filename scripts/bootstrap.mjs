@@ -24,7 +24,8 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { removeOldBundles, writeBundle } from './lib/bundle.mjs'
-import { npmCommand, run, stopSignal } from './lib/run.mjs'
+import { isAlive, npmCommand, run, stopSignal } from './lib/run.mjs'
+import { filesOfRunningBuilds, noteRunningBuild } from './lib/running-builds.mjs'
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 const nodeMin = [20, 19]
@@ -183,8 +184,8 @@ async function buildDist(isCheck) {
     if (!isCheck) fail(text)
     say(text)
   }
-  // A running server may still load a part of the build before this one.
-  removeOldBundles(root, [...(bundled ?? []), ...(before.bundled ?? [])])
+  // A running server may still load a part of its build. Of one that was not started here, only the build before this one stays.
+  removeOldBundles(root, [...(bundled ?? []), ...(before.bundled ?? []), ...filesOfRunningBuilds(root)])
   if (hasErrors || bundled === null) {
     say('dist is built in spite of type errors; `npm run check:types` shows them')
     return
@@ -228,15 +229,6 @@ async function buildConsole(isCheck) {
 }
 
 // One at a time ------------------------------------------------------------------------------------------------
-
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return error.code === 'EPERM'
-  }
-}
 
 /** A process that died between creating the lock and writing its id left it empty. */
 function isOlderThan(path, ageMs) {
@@ -302,6 +294,7 @@ function stopWhenNpmIsGone() {
 
 async function runCli(args) {
   stopWhenNpmIsGone()
+  noteRunningBuild(root, readBuildStamp().bundled ?? [])
   const main = at('dist', 'bundle', 'main.js')
   process.argv = [process.argv[0], main, ...args]
   await import(pathToFileURL(main).href)

@@ -1,7 +1,10 @@
 // What users run is the bundle. The end-to-end tests run it; this checks what makes it small.
 
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, test } from 'vitest'
 import { buildDist, project } from './support/node-process.ts'
 
@@ -22,6 +25,9 @@ function loadedBy(name: string, seen = new Set<string>()): ReadonlySet<string> {
 /** The innermost one of a path. */
 const PACKAGE = /^.*node_modules\/((?:@[^/]+\/)?[^/]+)/
 const sourcesOf = (name: string) => (JSON.parse(read(`${name}.map`)) as { sources: string[] }).sources
+
+/** What every command may load; the latter two read settings, durations and filters. */
+const LIGHT = new Set(['commander', 'picocolors', 'ipaddr.js', 're2js'])
 
 const packagesOf = (name: string) => {
   const sources = [...loadedBy(name)].flatMap(sourcesOf)
@@ -46,6 +52,51 @@ test('a node loads drivers and tools when it uses them', () => {
 
 test('a command loads nothing of the node', () => {
   expect([...packagesOf('main.js')].sort()).toEqual(['millrace'])
+})
+
+/** A hook that writes the address of every module that the process loads. */
+const RECORDER = `
+  import { appendFileSync } from 'node:fs'
+  let path
+  export async function initialize(data) { path = data.path }
+  export async function load(url, context, next) {
+    appendFileSync(path, url + '\\n')
+    return next(url, context)
+  }`
+
+test.each([
+  ['a request to a node', ['events', '--url', 'http://127.0.0.1:1', '--key', 'k'], 4],
+  ['the list of commands', ['--help'], 0],
+  ['the version', ['version'], 0],
+  ['the log', ['logs'], 6],
+])('[CL22] %s loads no driver, server or compiler', (_, args, code) => {
+  const work = mkdtempSync(join(tmpdir(), 'millrace-loaded-'))
+  try {
+    const path = join(work, 'loaded')
+    const hook = join(work, 'hook.mjs')
+    writeFileSync(join(work, 'recorder.mjs'), RECORDER)
+    writeFileSync(
+      hook,
+      `import { register } from 'node:module'; register('./recorder.mjs', { parentURL: import.meta.url, data: { path: ${JSON.stringify(path)} } })`,
+    )
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      ['--import', hook, join(folder, 'main.js'), ...args],
+      { cwd: work, encoding: 'utf8', env: { PATH: process.env.PATH, MILLRACE_DATA: join(work, 'none') } },
+    )
+    expect([status, stderr]).toEqual([code, expect.any(String)])
+    const loaded = readFileSync(path, 'utf8').split('\n')
+    const files = loaded.filter((url) => url.startsWith('file:')).map((url) => fileURLToPath(url))
+    const ours = files.filter((file) => !file.startsWith(work))
+    expect(ours.filter((file) => !file.startsWith(folder))).toEqual([])
+    const packages = new Set(
+      ours.flatMap((file) => sourcesOf(basename(file)).flatMap((source) => PACKAGE.exec(source)?.[1] ?? [])),
+    )
+    expect([...packages].filter((name) => !LIGHT.has(name))).toEqual([])
+    expect(ours.length).toBeGreaterThan(0)
+  } finally {
+    rmSync(work, { recursive: true })
+  }
 })
 
 test('a thread of the store loads the store alone', () => {

@@ -52,3 +52,12 @@ export function npmCommand() {
   if (execPath?.endsWith('npm-cli.js')) return [process.execPath, [execPath]]
   return [process.platform === 'win32' ? 'npm.cmd' : 'npm', []]
 }
+
+export function isAlive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}

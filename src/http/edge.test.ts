@@ -8,7 +8,7 @@ import type { EventId, TenantId } from '../core/foundation/ids/index.ts'
 import type { Caller } from '../engine/access/index.ts'
 import type { IntakeRequest } from '../engine/index.ts'
 import type { HttpApi } from './api.ts'
-import { type HttpServer, type HttpServerOptions, makeHttpServer } from './server.ts'
+import { ARRIVAL, type HttpServer, type HttpServerOptions, makeHttpServer } from './server.ts'
 
 const until = (isSo: () => boolean) => vi.waitUntil(isSo, { timeout: 60_000, interval: 5 })
 
@@ -208,6 +208,64 @@ describe('[AP22] connections of one address', () => {
     const { port } = await makeWorld({ connectionsPerAddressMax: 1, trustedProxies: ['127.0.0.0/8'] })
     await open(port)
     expect(await talk(port, health)).toMatch(/^HTTP\/1\.1 200 /)
+  })
+})
+
+describe('[AP27] a request that arrives too slowly', () => {
+  /** Writes `start`, then `more` again and again until the server ends it. */
+  const trickle = (port: number, start: string, more: string) =>
+    new Promise<{ answer: string; written: number }>((resolve) => {
+      let answer = ''
+      let written = 0
+      const socket = connect(port, '127.0.0.1')
+      const timer = setInterval(() => {
+        if (more !== '') written += 1
+        socket.write(more)
+      }, 5)
+      socket.on('data', (chunk) => {
+        answer += chunk
+      })
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        clearInterval(timer)
+        resolve({ answer, written })
+      })
+      socket.write(start)
+    })
+  const long = { headersMs: 300_000, requestMs: 300_000, checkEveryMs: 10 }
+
+  test.each(PATHS)('in its headers, to %s, is answered 408 and closed', async (path) => {
+    const { port, received } = await makeWorld({ arrival: { ...long, headersMs: 50 } })
+    const { answer, written } = await trickle(port, `POST ${path} HTTP/1.1\r\nhost: x\r\n`, 'x-a: b\r\n')
+    expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/)
+    expect(problemOf(answer)).toMatchObject({ code: 'request_timeout' })
+    expect(written).toBeGreaterThan(0)
+    expect(received).toEqual([])
+  })
+
+  test('because its connection stays silent, is answered 408 and closed', async () => {
+    const { port } = await makeWorld({ arrival: { ...long, headersMs: 50 } })
+    expect((await trickle(port, '', '')).answer).toMatch(/^HTTP\/1\.1 408 /)
+  })
+
+  test.each(PATHS)(
+    'in its body, to %s, is answered 408, closed, and its bytes are given back',
+    async (path) => {
+      const { port, server, received } = await makeWorld({
+        arrival: { headersMs: 100, requestMs: 100, checkEveryMs: 10 },
+        heldBytesMax: 1_000_000,
+      })
+      const start = head(path, 'host: x', JSON_TYPE, 'content-length: 90000')
+      const { answer, written } = await trickle(port, start, ' ')
+      expect(answer).toMatch(/^HTTP\/1\.1 408 /)
+      expect(written).toBeGreaterThan(0)
+      expect(received).toEqual([])
+      await until(() => server.heldBytes === 0)
+    },
+  )
+
+  test('has the time that the documents state', () => {
+    expect(ARRIVAL).toEqual({ headersMs: 10_000, requestMs: 30_000, checkEveryMs: 1_000 })
   })
 })
 

@@ -73,6 +73,8 @@ export interface HttpServerOptions {
   readonly heldBytesMax?: number
   /** Left out: no limit. */
   readonly connectionsPerAddressMax?: number
+  /** How long a request may take to arrive; left out: `ARRIVAL`. */
+  readonly arrival?: ArrivalLimits
   /** Compiles the schemas of all routes before the server is ready; left out: each with the first request that needs it. */
   readonly compilesAtOnce?: boolean
   /** What the node does; left out: everything. */
@@ -89,6 +91,16 @@ export interface HttpServerOptions {
   readonly log: Log
 }
 
+/** Whatever arrives so far, a request that is not complete in time is answered 408, and its connection closes. */
+interface ArrivalLimits {
+  /** Until the last header, from the connection's first byte or the end of the request before. */
+  readonly headersMs: number
+  /** Until the last byte of the body. */
+  readonly requestMs: number
+  /** How often the two are checked, so how much later the connection may close. Node's own 30 s would triple the first. */
+  readonly checkEveryMs: number
+}
+
 export interface HttpServer extends AsyncDisposable {
   /** For tests, and for what else wants to be served here. */
   readonly app: FastifyInstance
@@ -102,10 +114,8 @@ export interface HttpServer extends AsyncDisposable {
   close(): Promise<void>
 }
 
-const HEADERS_MS_MAX = 10_000
-const REQUEST_MS_MAX = 30_000
-/** How often the two are looked at; Node's own 30 s would let either pass by as much. */
-const TIMEOUT_CHECK_MS = 1_000
+/** `docs/security.md` states them. */
+export const ARRIVAL: ArrivalLimits = { headersMs: 10_000, requestMs: 30_000, checkEveryMs: 1_000 }
 /** Longer than the minute for which load balancers keep connections: the side that closes first loses requests. */
 const KEEP_ALIVE_MS = 72_000
 const JSON_DEPTH_MAX = 64
@@ -113,7 +123,7 @@ const CLOSE_STEP_MS = 25
 const PATH_SHOWN_MAX = 200
 
 export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpServer {
-  const { log, roles = ALL_ROLES } = options
+  const { log, roles = ALL_ROLES, arrival = ARRIVAL } = options
   const pauseNow = () => options.pause?.() ?? null
   let closing = false
   let server: Server | null = null
@@ -178,10 +188,10 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
       }
       server = createServer(
         {
-          headersTimeout: HEADERS_MS_MAX,
-          requestTimeout: REQUEST_MS_MAX,
+          headersTimeout: arrival.headersMs,
+          requestTimeout: arrival.requestMs,
           keepAliveTimeout: KEEP_ALIVE_MS,
-          connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+          connectionsCheckingInterval: arrival.checkEveryMs,
         },
         serve,
       )

@@ -115,8 +115,12 @@ test('an edited payload is checked, stored digit for digit, and replayed', async
   const lead = page.locator('.event__facts')
   expect(await lead.textContent()).toMatch(/edited copy, made .* by .* from an event of/)
   expect(await lead.textContent()).not.toContain('received')
-  // A resolved dead letter offers no replay.
+  // [DL15] A resolved dead letter offers no action, on its own page and on its event's.
   await page.getByRole('link', { name: 'look at it', exact: true }).waitFor()
+  await page.goto(`${shop.node.url}/dead-letters/${id}`)
+  await page.getByText('Resolved by a replay').waitFor()
+  for (const name of ['Replay', 'Edit payload', 'Mark ready', 'Discard'])
+    expect(await page.getByRole('button', { name, exact: true }).count()).toBe(0)
   if (process.env.SHOT !== undefined) await page.screenshot({ path: process.env.SHOT })
   expect(made.complaints).toEqual([])
 })

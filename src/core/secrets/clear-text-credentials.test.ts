@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseJson } from '../foundation/json/index.ts'
+import { SUSPECTS_MAX, suspectsIn } from './clear-text-credentials.ts'
 import { findLiterals, HIDDEN, hideLiterals, hideRequest, mayHoldLiteral } from './index.ts'
 
 const LITERALS: readonly (readonly [where: string, value: object, literal: string])[] = [
@@ -107,4 +108,55 @@ describe('[SE50] a credential in clear text', () => {
       { numRuns: 2_000 },
     )
   })
+
+  test('the search of a whole text finds what a look at each of its fields finds', () => {
+    const units = [
+      ...['a', 'x'.repeat(70), '1', '_', '-', 'token', 'authorization', 'Bearer ', 'key', 'sig'],
+      ...['https://', 'me:pw@', 'hooks.slack.com/services/', 'url', '?token=', '&key=', '=', ': ', ':', ','],
+      ...['"', "'", '{{', '}}', ' ', '\n', '\\n', '|', '>-', '}', '{', '[', '\u00a0', 'abcdefghijklmnopq'],
+    ]
+    const text = fc.string({ unit: fc.constantFrom(...units), maxLength: 24 })
+    let found = 0
+    fc.assert(
+      fc.property(text, (value) => {
+        if (!hasLiteralField(value)) return
+        found += 1
+        expect(mayHoldLiteral(value)).toBe(true)
+      }),
+      { numRuns: 20_000 },
+    )
+    expect(found).toBeGreaterThan(100)
+  })
+
+  test.each([
+    ['long words', 'x'.repeat(200_000), 0],
+    ['fields within fields', 'a='.repeat(100_000), 0],
+    ['short fields', 'a=b '.repeat(50_000), 0],
+    ['addresses with many parameters', '?a=&'.repeat(50_000), 0],
+    ['credentials by name that are templates', 'token={{ a }}, '.repeat(20_000), SUSPECTS_MAX],
+    ['addresses', 'url=http://a?b=c&'.repeat(20_000), SUSPECTS_MAX],
+  ])('the search looks closely at few parts of a long text: %s', (_, text, most) => {
+    let parts = 0
+    let letters = 0
+    for (const { value } of suspectsIn(text)) {
+      parts += 1
+      letters += value.length
+      if (parts > SUSPECTS_MAX) break
+    }
+    expect(parts).toBeLessThanOrEqual(most + 1)
+    expect(letters).toBeLessThanOrEqual(514 * (most + 1))
+    expect(mayHoldLiteral(text)).toBe(most > 0)
+  })
 })
+
+/** Slow and simple: each field of the text by itself, with the value that follows it. */
+function hasLiteralField(text: string): boolean {
+  const field =
+    /([A-Za-z][\w-]{0,63})["']?\s{0,8}[:=](?=\s{0,8}(?:[>|][-+\d]{0,2}(?:\\r)?(?:\\n|\s)\s{0,32})?(?:["']([^"'\n]{0,512})|([^"'\s,}{[][^,}\n]{0,512})))/g
+  return [...text.matchAll(field)].some(([, name = '', quoted, plain]) => {
+    const value = quoted ?? plain ?? ''
+    return [{ headers: { [name]: value } }, { query: { [name]: value } }, { url: value }].some(
+      (document) => findLiterals(document).length > 0,
+    )
+  })
+}

@@ -51,6 +51,7 @@ const PARAMETER =
 const VAGUE_PARAMETER = /^(?:key|code|sig|signature|auth)$/i
 const VAGUE_LENGTH_MIN = 16
 const LENGTH_MIN = 3
+const LITERAL = new RegExp(`(?:[A-Za-z0-9][^A-Za-z0-9]*){${LENGTH_MIN}}`)
 
 /** Fields whose content is sent. */
 const SENT = new Set<Step>(['body', 'data', 'with'])
@@ -108,23 +109,94 @@ export function hideRequest<
   return { ...request, ...hideLiterals({ url, headers }) }
 }
 
-/** Whether a text of many fields, YAML or JSON, may contain one. It errs towards reporting too many. */
+/**
+ * Whether a text of many fields, YAML or JSON, may contain one. It errs towards reporting too many: a text with more suspects than
+ * `SUSPECTS_MAX` is reported without looking at the others, so that the time grows with the length of the text.
+ */
 export function mayHoldLiteral(text: string): boolean {
-  if (shapesIn(text).length > 0) return true
-  for (const [, name = '', quoted, plain] of text.matchAll(FIELD)) {
-    const value = quoted ?? plain ?? ''
-    const places = [['headers', name], ['query', name], ['url']]
-    if (places.some((path) => spansOf(path, value).length > 0)) return true
+  if (text.search(SHAPE) >= 0) return true
+  let looked = 0
+  for (const { paths, value } of suspectsIn(text)) {
+    looked += 1
+    if (looked > SUSPECTS_MAX || paths.some((path) => spansOf(path, value).length > 0)) return true
   }
   return false
 }
 
-/**
- * The value is only looked ahead at, not consumed: it may contain further fields. In YAML it may begin on the next line; within
- * JSON the end of a line is two characters.
- */
-const FIELD =
-  /([A-Za-z][\w-]{0,63})["']?\s{0,8}[:=](?=\s{0,8}(?:[>|][-+\d]{0,2}(?:\\r)?(?:\\n|\s)\s{0,32})?(?:["']([^"'\n]{0,512})|([^"'\s,}{[][^,}\n]{0,512})))/g
+/** About 20 ms. */
+export const SUSPECTS_MAX = 4_000
+
+/** A value that is worth a closer look. */
+interface Suspect {
+  readonly paths: readonly (readonly Step[])[]
+  readonly value: string
+}
+
+/** Parts of the text that may be a credential by the name before them, or by how they begin. */
+export function* suspectsIn(text: string): Generator<Suspect> {
+  for (const { index } of text.matchAll(/[:=]/g)) {
+    const name = nameBefore(text, index)
+    if (name === null || !(isSuspectName(name) || matchesAt(SUSPECT_START, text, index + 1))) continue
+    const [, quoted, plain] = matchesAt(VALUE, text, index + 1) ?? []
+    yield { paths: [['headers', name], ['query', name], ['url']], value: quoted ?? plain ?? '' }
+  }
+  // A query may begin anywhere in a value.
+  for (const { 0: whole, 1: name = '', index } of text.matchAll(QUERY_NAME)) {
+    if (!PARAMETER.test(name) && !VAGUE_PARAMETER.test(name)) continue
+    const from = index + whole.length
+    const [value = ''] = QUERY_VALUE.exec(maskTemplates(text.slice(from, from + VALUE_LENGTH_MAX))) ?? []
+    yield { paths: [['query', name]], value }
+  }
+}
+
+function isSuspectName(name: string): boolean {
+  // None of them has fewer letters.
+  if (name.length < 3) return false
+  return HEADER.test(name) || PARAMETER.test(name) || VAGUE_PARAMETER.test(name)
+}
+
+function matchesAt(sticky: RegExp, text: string, at: number): RegExpExecArray | null {
+  sticky.lastIndex = at
+  return sticky.exec(text)
+}
+
+const NAME_LENGTH_MAX = 64
+const SPACES_MAX = 8
+const VALUE_LENGTH_MAX = 512
+
+/** The name of a field whose colon or equals sign is at `end`: read backwards, because each letter of a long word may begin a name. */
+function nameBefore(text: string, end: number): string | null {
+  let to = end
+  while (end - to < SPACES_MAX && isSpace(text.charCodeAt(to - 1))) to -= 1
+  if (text[to - 1] === '"' || text[to - 1] === "'") to -= 1
+  let at = to
+  let from = -1
+  for (; at > 0 && to - at < NAME_LENGTH_MAX && isNameCode(text.charCodeAt(at - 1)); at -= 1)
+    if (isLetter(text.charCodeAt(at - 1))) from = at - 1
+  return from < 0 ? null : text.slice(from, to)
+}
+
+function isLetter(code: number): boolean {
+  return (code >= 65 && code <= 90) || (code >= 97 && code <= 122)
+}
+
+/** As `[\w-]`. */
+function isNameCode(code: number): boolean {
+  return isLetter(code) || (code >= 48 && code <= 57) || code === 95 || code === 45
+}
+
+function isSpace(code: number): boolean {
+  return code === 32 || (code >= 9 && code <= 13) || (code > 127 && /\s/.test(String.fromCharCode(code)))
+}
+
+/** In YAML a value may begin on the next line; within JSON the end of a line is two characters. */
+const BEFORE_VALUE = String.raw`\s{0,8}(?:[>|][-+\d]{0,2}(?:\\r)?(?:\\n|\s)\s{0,32})?`
+const VALUE = new RegExp(String.raw`${BEFORE_VALUE}(?:["']([^"'\n]{0,512})|([^"'\s,}{[][^,}\n]{0,512}))`, 'y')
+/** Values that are a credential, or may contain one, whatever their name. */
+const SUSPECT_START = new RegExp(String.raw`${BEFORE_VALUE}["']?\s*(?:bearer\s|basic\s|https?://)`, 'iy')
+const QUERY_NAME = /[?&]([\w.-]{1,64})=/g
+/** Of a text whose templates are masked; a quotation mark that ends the value of a field ends it. */
+const QUERY_VALUE = /^(?:(?!["'](?:[\s,:\]}\\]|$))[^&#\s])*/
 
 function walk(
   value: JsonValue,
@@ -171,7 +243,7 @@ function shapesIn(text: string): readonly Span[] {
 function headerSpan(text: string): readonly Span[] {
   const from = SCHEME.exec(text)?.[0].length ?? 0
   // `token=` before a template only names it.
-  const rest = text.slice(from).replaceAll(/[\w-]{1,64}=["']?(?=\0)/g, '')
+  const rest = text.slice(from).replaceAll(/(?<![\w-])[\w-]{1,64}=["']?(?=\0)/g, '')
   return isLiteral(rest) ? [{ from, to: text.length, what: 'a credential in a header' }] : []
 }
 
@@ -203,7 +275,7 @@ function isLiteralParameter(name: string, value: string): boolean {
 
 /** Something is left beside the output of templates. */
 function isLiteral(text: string): boolean {
-  return text.replaceAll(/[^A-Za-z0-9]/g, '').length >= LENGTH_MIN
+  return LITERAL.test(text)
 }
 
 /** Templates as NULs of the same length, so that offsets stay. */

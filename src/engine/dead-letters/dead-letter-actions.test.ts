@@ -81,6 +81,37 @@ test('[DL6] actions on a final or deleted dead letter are refused, and nothing c
   expect(await world.store.system('verification').dump()).toEqual(before)
 })
 
+test('[DL15] a resolved dead letter accepts no action, and says that nothing is left to do', async () => {
+  let isFixed = false
+  const world = makeWorld(() => (isFixed ? CREATED : answered(422)))
+  const node = await world.node()
+  await accept(world, node)
+  const { id } = await deadLetterOf(world)
+  isFixed = true
+  await heard(world, node.engine.replay(T, id, { force: false }))
+  await world.pass(10_000)
+  expect(await world.reads.deadLetter(id)).toMatchObject({ state: 'resolved' })
+  expect(world.calls).toHaveLength(2)
+  const before = await world.store.system('verification').dump()
+  for (const act of [
+    () => node.engine.ready(T, id, {}),
+    () => node.engine.replay(T, id, { force: false }),
+    () => node.engine.replay(T, id, { force: true }),
+    () => node.engine.edit(T, id, { data: {}, reason: 'x' }),
+    () => node.engine.discard(T, id, { reason: 'x' }),
+  ]) {
+    const refused = await heard<unknown>(world, act()).catch((error: unknown) => error)
+    expect(refused).toMatchObject({
+      code: 'conflict',
+      message: 'the dead letter is resolved',
+      next: 'Nothing is left to do: a replay succeeded.',
+    })
+  }
+  const preview = await heard(world, node.engine.replays.preview(T, { ids: [id] }, { force: false }))
+  expect(preview.items).toMatchObject([{ verdict: 'would-fail', reason: 'it is resolved' }])
+  expect(await world.store.system('verification').dump()).toEqual(before)
+})
+
 test('[DL6] of two operators at once one is refused', async () => {
   const { world, node, letter } = await withDeadLetter()
   const both = [

@@ -340,7 +340,15 @@ function stepped(deadLetter: DeadLetter, event: DeadLetterEvent): NewDeadLetter 
   const step = stepDeadLetter(row, event)
   if (step.ok) return step.row
   if (step.refusal === 'replays_exhausted') throw new AppError('replays_exhausted')
-  throw new AppError('conflict', `the dead letter is ${deadLetter.state}`)
+  const next = NEXT[deadLetter.state]
+  throw new AppError('conflict', `the dead letter is ${deadLetter.state}`, next === undefined ? {} : { next })
+}
+
+/** What a refused caller can do; left out: the general advice for a conflict. */
+const NEXT: Readonly<Partial<Record<DeadLetter['state'], string>>> = {
+  replaying: 'Wait for the end of its replay, or cancel the job of the replay.',
+  resolved: 'Nothing is left to do: a replay succeeded.',
+  discarded: 'Nothing can be done with it any more. If its job is needed after all, replay its event.',
 }
 
 /** Source and headers stay: conditions and templates of the route read them, and must have the same result as before. */

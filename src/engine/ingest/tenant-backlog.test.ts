@@ -5,8 +5,19 @@ import { makeMemoryLog } from '../../adapters/log-memory/index.ts'
 import type { PublishDraft } from '../../core/events/cloudevent/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
+import { MINUTE } from '../../core/foundation/time/index.ts'
 import type { Store } from '../../ports/store.ts'
-import { accept, CREATED, makeWorld, PAID, ROUTE, SOURCE, type World } from '../engine.fixture.ts'
+import {
+  accept,
+  answered,
+  CREATED,
+  HTTP,
+  makeWorld,
+  PAID,
+  ROUTE,
+  SOURCE,
+  type World,
+} from '../engine.fixture.ts'
 import { makeTenantBacklog } from './tenant-backlog.ts'
 
 const pay = (order: string) => ({ ...PAID, id: `d-${order}`, order })
@@ -58,6 +69,61 @@ describe('[TL5] a tenant that has too many open jobs', () => {
     await world.pass(1_000)
     expect(world.calls).toHaveLength(4)
   })
+})
+
+test('[TL5] schedules and replays are counted and never refused', async () => {
+  let isFixed = false
+  const world = makeWorld(() => (isFixed ? CREATED : answered(422)))
+  const tick = {
+    ...SOURCE,
+    name: 'tick',
+    verify: { scheme: 'closed' },
+    subject: 'schedule.tick',
+    event: { id: null, objectType: null, objectId: null, occurredAt: null },
+    schedule: { cron: '* * * * *', zone: 'UTC', missed: 'once', data: null },
+  } as const
+  const onTick = {
+    ...ROUTE,
+    name: 'on_tick',
+    on: ['schedule.>'],
+    key: "'TICK:' + payload.slot",
+    do: { ...HTTP, url: 'https://vendor.example/ticks', body: null },
+    status: 'paused',
+  } as const
+  const node = await world.node({ documents: [SOURCE, ROUTE, tick, onTick], config: { openJobsMax: 2 } })
+  for (const order of ['o1', 'o2']) await accept(world, node, pay(order))
+  await world.pass(5_000)
+  const isFull = async () => (await refusalOf(world, node.send(pay('o9')))) !== null
+  expect(await isFull()).toBe(true)
+
+  const slots = async () =>
+    (await world.reads.workList({ cursor: null, limit: 50, consumer: 'route:on_tick' })).items
+  await world.pass(3 * MINUTE)
+  expect((await slots()).map(({ state }) => state)).toEqual(['ready', 'ready', 'ready'])
+
+  isFixed = true
+  const letters = (await world.reads.deadLetters({ cursor: null, limit: 9 })).items
+  expect(letters).toHaveLength(2)
+  const [one, other] = letters
+  const replayed = node.engine.replay(DEFAULT_TENANT, one!.id, { force: false })
+  await world.pass(1_000)
+  await replayed
+  const bulk = node.engine.replays.begin(
+    DEFAULT_TENANT,
+    { ids: [other!.id] },
+    { force: false, actor: 'anna' },
+  )
+  await world.pass(5_000)
+  await bulk
+  const after = (await world.reads.deadLetters({ cursor: null, limit: 9 })).items
+  expect(after.map(({ state }) => state)).toEqual(['resolved', 'resolved'])
+
+  // Only jobs of the schedule are open now, and they count.
+  expect(await isFull()).toBe(true)
+  const applied = node.engine.apply(DEFAULT_TENANT, [SOURCE, ROUTE, tick, { ...onTick, status: 'active' }])
+  await world.pass(10_000)
+  await applied
+  expect(await isFull()).toBe(false)
 })
 
 describe('[TL6] counting', () => {
