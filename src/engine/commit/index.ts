@@ -5,6 +5,7 @@ export { type About, type Commits, type FirmResult, makeCommits } from './commit
 export { isUnreadable, makeEncryptedStore, rewrapRecords } from './encrypted-store.ts'
 export type { EngineBase } from './engine-base.ts'
 export type { Beginning, Draft, EventPlan, PlanEvent, PlanGroup, Planned, PlannedJob } from './event-plan.ts'
+export { matchedEvent } from './event-plan.ts'
 export { type EngineSignals, makeEngineSignals, makeSignal } from './signals.ts'
 export { makeStoreTime, type StoreTime } from './store-time.ts'
 export { tenantsInStore, tenantsWithKnownTimes } from './tenants-in-store.ts'
