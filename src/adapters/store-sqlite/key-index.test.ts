@@ -20,43 +20,49 @@ const steps = fc.array(
 test('every committed key is found at its last row, and no other', () => {
   const seen = new Set<string>()
   fc.assert(
-    fc.property(steps, fc.constantFrom(1, 5, 20), (transactions, foldAt) => {
-      const db = new DatabaseSync(':memory:')
-      migrate(db, 'test')
-      let index = makeKeyIndex(db, foldAt)
-      let committed = new Map<string, number>()
-      let row = 0
-      let logged = 0
-      let group = 0
-      for (const { keys, end } of transactions) {
-        const open = new Map(committed)
-        db.exec('BEGIN')
-        index.begin()
-        for (const key of keys) {
-          const hash = ALL[key] as string
-          if (index.find(hash) !== open.get(hash)) throw new Error(`key ${key} has the wrong row`)
-          row += 1
-          index.note(hash, row)
-          open.set(hash, row)
+    fc.property(
+      steps,
+      fc.constantFrom(1, 5, 20),
+      fc.constantFrom(1, 7, 256),
+      (transactions, foldAt, reads) => {
+        const db = new DatabaseSync(':memory:')
+        migrate(db, 'test')
+        const open = () => makeKeyIndex(db, foldAt, { bitsMin: 64, bitsMax: 256, reads })
+        let index = open()
+        let committed = new Map<string, number>()
+        let row = 0
+        let logged = 0
+        let group = 0
+        for (const { keys, end } of transactions) {
+          const changed = new Map(committed)
+          db.exec('BEGIN')
+          index.begin()
+          for (const key of keys) {
+            const hash = ALL[key] as string
+            if (index.find(hash) !== changed.get(hash)) throw new Error(`key ${key} has the wrong row`)
+            row += 1
+            index.note(hash, row)
+            changed.set(hash, row)
+          }
+          group += 1
+          index.finish(group, 0)
+          db.exec(end === 'rollback' ? 'ROLLBACK' : 'COMMIT')
+          if (end === 'rollback') {
+            index.revert()
+            group -= 1
+          } else {
+            committed = changed
+            if (keys.length > 0) logged += 1
+          }
+          if (end === 'reopen') index = open()
+          expect(ALL.map((hash) => index.find(hash))).toEqual(ALL.map((hash) => committed.get(hash)))
         }
-        group += 1
-        index.finish(group, 0)
-        db.exec(end === 'rollback' ? 'ROLLBACK' : 'COMMIT')
-        if (end === 'rollback') {
-          index.revert()
-          group -= 1
-        } else {
-          committed = open
-          if (keys.length > 0) logged += 1
-        }
-        if (end === 'reopen') index = makeKeyIndex(db, foldAt)
-        expect(ALL.map((hash) => index.find(hash))).toEqual(ALL.map((hash) => committed.get(hash)))
-      }
-      const count = (table: string): number => db.prepare(`SELECT count(*) AS n FROM ${table}`).get().n
-      if (count('known_key') > 0) seen.add('moved')
-      if (count('key_log') < logged) seen.add('cut')
-      db.close()
-    }),
+        const count = (table: string): number => db.prepare(`SELECT count(*) AS n FROM ${table}`).get().n
+        if (count('known_key') > 0) seen.add('moved')
+        if (count('key_log') < logged) seen.add('cut')
+        db.close()
+      },
+    ),
     { seed: 20_260_115, numRuns: 60 },
   )
   expect([...seen].sort()).toEqual(['cut', 'moved'])

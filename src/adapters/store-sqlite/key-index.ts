@@ -12,6 +12,8 @@
 import { Buffer } from 'node:buffer'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Instant } from '../../core/foundation/time/index.ts'
+import { KeyFilter, type KeyFilterOptions } from './key-filter.ts'
+import { KeyTable, readWords, type SortedKeys } from './key-table.ts'
 
 export interface KeyIndex {
   /** The row that recorded the hash last. */
@@ -33,46 +35,53 @@ export interface KeyIndex {
   revert(): void
 }
 
-/** At 16 bytes each, about 5 MiB of memory, and a tenth of a second to read on opening. */
+/** At 24 bytes per slot, 6 MiB of memory for two generations, and a tenth of a second to read on opening. */
 export const FOLD_AT = 65_536
 
 const HASH_BYTES = 16
 const ROW_BYTES = 6
 const KEY_BYTES = HASH_BYTES + ROW_BYTES
-const BUCKETS = 1_024
 const MOVES_PER_NOTE = 2
 const MOVES_MIN = 32
+/** Keys that one statement moves. */
+const MOVES_AT_ONCE = 16
 /** Rows of the log that one transaction removes. */
 const CUTS = 16
 
 interface Generation {
-  readonly rows: Map<string, number>
-  /** The hashes by their first ten bits: sorting 64 now and then instead of 65,536 at once. */
-  readonly buckets: string[][]
+  readonly rows: KeyTable
   /** The last group whose keys belong to it. */
   lastGroup: number
 }
 
 function makeGeneration(): Generation {
-  return { rows: new Map(), buckets: Array.from({ length: BUCKETS }, () => []), lastGroup: 0 }
+  return { rows: new KeyTable(), lastGroup: 0 }
 }
 
-function bucketOf(generation: Generation, hash: string): string[] {
-  const index = (hash.charCodeAt(0) << 2) | (hash.charCodeAt(1) >> 6)
-  return generation.buckets[index] as string[]
+/** One that takes no more keys. */
+interface OlderGeneration extends Generation {
+  readonly sorted: SortedKeys
 }
 
 /** How far the move of the older generation has come. */
 interface Progress {
-  readonly bucket: number
-  readonly place: number
+  readonly moved: number
   /** The log is truncated behind it. */
   readonly isCut: boolean
 }
 
-const NO_PROGRESS: Progress = { bucket: 0, place: 0, isCut: false }
+const NO_PROGRESS: Progress = { moved: 0, isCut: false }
 
-export function makeKeyIndex(db: DatabaseSyncInstance, foldAt: number): KeyIndex {
+export function makeKeyIndex(
+  db: DatabaseSyncInstance,
+  foldAt: number,
+  filterOptions?: KeyFilterOptions,
+): KeyIndex {
+  const move = (count: number) =>
+    db.prepare(
+      `INSERT INTO known_key (hash, row) VALUES ${Array(count).fill('(?, ?)').join(', ')}` +
+        ' ON CONFLICT (hash) DO UPDATE SET row = excluded.row',
+    )
   const sql = {
     log: db.prepare('INSERT INTO key_log (number, at, keys) VALUES (?, ?, ?)'),
     all: db.prepare('SELECT number, keys FROM key_log ORDER BY number'),
@@ -81,9 +90,8 @@ export function makeKeyIndex(db: DatabaseSyncInstance, foldAt: number): KeyIndex
     ),
     find: db.prepare('SELECT row FROM known_key WHERE hash = ?'),
     forget: db.prepare('DELETE FROM known_key WHERE hash = ?'),
-    move: db.prepare(
-      'INSERT INTO known_key (hash, row) VALUES (?, ?) ON CONFLICT (hash) DO UPDATE SET row = excluded.row',
-    ),
+    move: move(1),
+    moveSome: move(MOVES_AT_ONCE),
   }
   sql.find.setReturnArrays(true)
   const scratch = Buffer.alloc(HASH_BYTES)
@@ -91,9 +99,15 @@ export function makeKeyIndex(db: DatabaseSyncInstance, foldAt: number): KeyIndex
     scratch.write(hash, 0, HASH_BYTES, 'latin1')
     return scratch
   }
+  const words = new Uint32Array(4)
+  const wordsOf = (hash: string) => {
+    readWords(hash, words)
+    return words
+  }
 
+  const filter = new KeyFilter(db, filterOptions)
   let recent = makeGeneration()
-  let older: Generation | null = null
+  let older: OlderGeneration | null = null
   let progress = NO_PROGRESS
   let before = progress
   let groupBefore = 0
@@ -102,10 +116,6 @@ export function makeKeyIndex(db: DatabaseSyncInstance, foldAt: number): KeyIndex
   /** The same keys as they are logged. */
   let pending = Buffer.allocUnsafe(256 * KEY_BYTES)
 
-  const remember = (hash: string, row: number) => {
-    recent.rows.set(hash, row)
-    bucketOf(recent, hash).push(hash)
-  }
   const append = (hash: string, row: number) => {
     const at = notes.length * KEY_BYTES
     if (at === pending.length) pending = Buffer.concat([pending], 2 * at)
@@ -116,43 +126,51 @@ export function makeKeyIndex(db: DatabaseSyncInstance, foldAt: number): KeyIndex
   for (const row of sql.all.iterate()) {
     const keys = Buffer.from(row.keys)
     for (let at = 0; at < keys.length; at += KEY_BYTES) {
-      const end = at + HASH_BYTES
-      remember(keys.toString('latin1', at, end), keys.readUIntBE(end, ROW_BYTES))
+      for (let word = 0; word < 4; word += 1) words[word] = keys.readUInt32BE(at + word * 4)
+      recent.rows.set(words, keys.readUIntBE(at + HASH_BYTES, ROW_BYTES))
     }
     recent.lastGroup = row.number
   }
 
-  const moveSome = (generation: Generation, count: number) => {
-    let { bucket, place } = progress
-    for (let left = count; left > 0 && bucket < BUCKETS; ) {
-      const hashes = generation.buckets[bucket] as string[]
-      if (place === 0) hashes.sort()
-      if (place === hashes.length) {
-        bucket += 1
-        place = 0
-        continue
-      }
-      const hash = hashes[place] as string
-      sql.move.get(bytes(hash), generation.rows.get(hash) as number)
-      place += 1
-      left -= 1
+  /** What is bound for the next statement: a hash and its row, and so on. */
+  const moving: (Buffer | number)[] = []
+  for (let one = 0; one < MOVES_AT_ONCE; one += 1) moving.push(Buffer.alloc(HASH_BYTES), 0)
+  const moveSome = (sorted: SortedKeys, count: number) => {
+    let { moved } = progress
+    const end = Math.min(sorted.size, moved + count)
+    let bound = 0
+    for (; moved < end; moved += 1) {
+      moving[bound + 1] = sorted.read(moved, words)
+      const hash = moving[bound] as Buffer
+      for (let word = 0; word < 4; word += 1) hash.writeUInt32BE(words[word] as number, word * 4)
+      filter.add(words)
+      bound += 2
+      if (bound < moving.length) continue
+      sql.moveSome.get(...moving)
+      bound = 0
     }
-    progress = { bucket, place, isCut: false }
+    for (let at = 0; at < bound; at += 2) sql.move.get(moving[at], moving[at + 1])
+    progress = { moved, isCut: false }
   }
 
   return {
     find(hash) {
-      const row = recent.rows.get(hash) ?? older?.rows.get(hash)
+      wordsOf(hash)
+      const row = recent.rows.get(words) ?? older?.rows.get(words)
       if (row !== undefined) return row
-      return sql.find.get(bytes(hash))?.[0]
+      return filter.mayHave(words) ? sql.find.get(bytes(hash))?.[0] : undefined
     },
     note(hash, row) {
       append(hash, row)
-      notes.push({ hash, row: recent.rows.get(hash) })
-      remember(hash, row)
+      wordsOf(hash)
+      notes.push({ hash, row: recent.rows.get(words) })
+      recent.rows.set(words, row)
     },
     forget(hash) {
-      if (!recent.rows.has(hash) && older?.rows.has(hash) !== true) sql.forget.run(bytes(hash))
+      wordsOf(hash)
+      if (recent.rows.get(words) === undefined && older?.rows.get(words) === undefined) {
+        sql.forget.run(bytes(hash))
+      }
     },
     begin() {
       notes.length = 0
@@ -161,15 +179,16 @@ export function makeKeyIndex(db: DatabaseSyncInstance, foldAt: number): KeyIndex
         progress = NO_PROGRESS
       }
       if (older === null && recent.rows.size >= foldAt) {
-        older = recent
+        older = { ...recent, sorted: recent.rows.sorted() }
         recent = makeGeneration()
       }
       before = progress
       groupBefore = recent.lastGroup
+      filter.readSome()
     },
     finish(group, at) {
-      if (older !== null && progress.bucket < BUCKETS) {
-        moveSome(older, Math.max(MOVES_MIN, notes.length * MOVES_PER_NOTE))
+      if (older !== null && progress.moved < older.sorted.size) {
+        moveSome(older.sorted, Math.max(MOVES_MIN, notes.length * MOVES_PER_NOTE))
       } else if (older !== null) {
         const isCut = sql.cut.run(older.lastGroup, CUTS).changes < CUTS
         progress = { ...progress, isCut }
@@ -181,9 +200,9 @@ export function makeKeyIndex(db: DatabaseSyncInstance, foldAt: number): KeyIndex
     },
     revert() {
       for (const { hash, row } of notes.reverse()) {
-        bucketOf(recent, hash).pop()
-        if (row === undefined) recent.rows.delete(hash)
-        else recent.rows.set(hash, row)
+        wordsOf(hash)
+        if (row === undefined) recent.rows.delete(words)
+        else recent.rows.set(words, row)
       }
       notes.length = 0
       progress = before

@@ -58,6 +58,11 @@ export function routeScope(event: Envelope, payload: JsonValue, header: JsonValu
   return { event: envelopeOf(event), payload, header, source: event.source, tenant: event.tenant, vars }
 }
 
+/** The route's scope of the event, with the key of its job: field by field, because a spread with more properties is slow. */
+export function keyedScope({ event, payload, header, source, tenant, vars }: Scope, key: string): Scope {
+  return { event, payload, header, source, tenant, vars, key }
+}
+
 /**
  * The scope of one job's expressions: the route's scope of the event, and the job's element. The only place that defines it,
  * for running, explaining and previewing a job. Throws ExpressionError if the event has no such element.

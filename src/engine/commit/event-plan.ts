@@ -56,6 +56,32 @@ export type Planned = EventPlan | PlanGroup
 /** An event that is yet to be matched. */
 export type Draft = Omit<NewEvent, 'matched'>
 
+/**
+ * Field by field: once V8 has seen several shapes of a draft, it defines the properties behind a spread one by one in the runtime,
+ * and all that reads such an event misses its caches. This place and three like it cost a sixth of the main thread (2026-11-18).
+ */
+export function matchedEvent(draft: Draft, matched: number): NewEvent {
+  return {
+    id: draft.id,
+    tenant: draft.tenant,
+    source: draft.source,
+    subject: draft.subject,
+    objectType: draft.objectType,
+    objectId: draft.objectId,
+    occurredAt: draft.occurredAt,
+    correlationId: draft.correlationId,
+    causationId: draft.causationId,
+    traceId: draft.traceId,
+    dedupKey: draft.dedupKey,
+    payloadHash: draft.payloadHash,
+    headers: draft.headers,
+    data: draft.data,
+    raw: draft.raw,
+    sensitive: draft.sensitive,
+    matched,
+  }
+}
+
 export type PlanEvent = (draft: Draft, payload: JsonValue, header: JsonValue, dedupForMs: number) => EventPlan
 
 /** The row of an event, as the store has written it. Lists every field: it runs for every event, and object spread costs several times more. */

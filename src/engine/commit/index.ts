@@ -8,6 +8,7 @@ export {
   type Beginning,
   type Draft,
   type EventPlan,
+  matchedEvent,
   type PlanEvent,
   type PlanGroup,
   type Planned,

@@ -18,7 +18,14 @@ import { chooseRoutes, itemScope, type Route, routeScope, type Vars } from '../.
 import { isTestEvent } from '../../core/webhooks/subscription/index.ts'
 import type { Code } from '../../ports/code.ts'
 import type { Write } from '../../ports/store.ts'
-import type { Beginning, Draft, EventPlan, PlanEvent, PlannedJob } from '../commit/index.ts'
+import {
+  type Beginning,
+  type Draft,
+  type EventPlan,
+  matchedEvent,
+  type PlanEvent,
+  type PlannedJob,
+} from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import { type JobSlots, sizeOf } from '../leases/index.ts'
 import { hidingScope, isHiding } from '../secrets/index.ts'
@@ -57,7 +64,7 @@ export function planEvent(
     return planLater(deps.ids, draft, payload, header, dedupForMs)
   const found = findRoutes(deps, draft, payload, header)
   if (!found.ok) return planRefused(deps, { draft, stored: null, payload, header, dedupForMs }, found)
-  const event: NewEvent = { ...draft, matched: found.routes.length || unwanted(draft) }
+  const event = matchedEvent(draft, found.routes.length || unwanted(draft))
   return planWork(deps, { event, stored: null, payload, header, dedupForMs }, found.routes, null, begins)
 }
 

@@ -6,7 +6,7 @@ import { messageOf } from '../../core/foundation/errors/index.ts'
 import type { Incarnation } from '../../core/foundation/ids/index.ts'
 import { JsonError } from '../../core/foundation/json/index.ts'
 import { deadLetterOf, EMPTY_NOTE, isWorkKind, type WorkRow } from '../../core/queue/work/index.ts'
-import { itemScope, type Route, routeScope, type Vars } from '../../core/routing/index.ts'
+import { itemScope, keyedScope, type Route, routeScope, type Vars } from '../../core/routing/index.ts'
 import { CodeRefusedError } from '../../ports/code.ts'
 import { StoreError } from '../../ports/store.ts'
 import type { EngineDeps } from '../config.ts'
@@ -73,7 +73,8 @@ export function makeRunner(
       const scope = routeScope(begun.event, begun.payload(), begun.header(), deps.vars)
       if (!route.wants(scope)) throw unwanted()
       key = route.keyOf(scope, null)
-      performed = perform(begun, route, key, scope)
+      const inner = keyedScope(scope, keyOfGeneration(key, work.generation))
+      performed = deps.actions.perform({ item: begun, route, key, scope: inner })
     } catch (error) {
       failed(begun, key, error)
       return

@@ -58,6 +58,8 @@ export interface Source {
   }): { readonly ok: true; readonly names: EventNames } | { readonly ok: false; readonly problem: string }
 }
 
+const NO_VARS = {}
+
 /** Without a key, `hmac` in it cannot be evaluated. */
 export function compileSource(document: SourceDocument, keyed: Keyed = {}): Source {
   const subject = must(compileTemplate(document.subject, keyed)).template
@@ -85,7 +87,8 @@ export function compileSource(document: SourceDocument, keyed: Keyed = {}): Sour
     dispatch: document.dispatch === undefined ? null : compileDispatch(document.dispatch, keyed),
     ...(mismatch === null ? {} : { mismatch }),
     name({ header, payload, tenant, payloadHash, usualKey }) {
-      const scope: Scope = { header, payload, source: document.name, tenant, vars: {} }
+      const source = document.name
+      const scope: Scope = { header, payload, source, tenant, vars: NO_VARS }
       const named = subject.render(scope)
       const problem = subjectProblem(typeof named === 'string' ? named : '')
       if (problem !== null) return { ok: false, problem }
@@ -96,7 +99,10 @@ export function compileSource(document: SourceDocument, keyed: Keyed = {}): Sour
         objectId: object,
         occurredAt: instantOf(occurredAt?.evaluate(scope)),
       }
-      const by = dedupBy === null ? event.id : dedupBy.evaluate({ ...scope, event })
+      const by =
+        dedupBy === null
+          ? event.id
+          : dedupBy.evaluate({ header, payload, source, tenant, vars: NO_VARS, event })
       return {
         ok: true,
         names: {

@@ -136,8 +136,6 @@ export function makeInternalActions(
         },
         ...extra.writes,
       ],
-      ...(extra.said === undefined ? {} : { said: extra.said }),
-      ...(extra.waitsFor === undefined ? {} : { waitsFor: extra.waitsFor }),
       attempt: first
         ? null
         : {
@@ -149,6 +147,8 @@ export function makeInternalActions(
             httpStatus: null,
             error: null,
           },
+      ...(extra.said === undefined ? {} : { said: extra.said }),
+      ...(extra.waitsFor === undefined ? {} : { waitsFor: extra.waitsFor }),
     }
     return settler.settle(item, route, decision, (settlement) => {
       if (settlement.ok) report(call, 'DONE', counters.attempts, durationMs)
@@ -306,7 +306,13 @@ export function makeInternalActions(
     const result = text.length > config.resultBytesMax ? null : text
     const settle = (settlement: Settlement) => (settlement.ok ? undefined : settleKnown(call, settlement))
     if (run.emitted === null) {
-      return completeFree(call, result, startedAt, { ...NOTHING, said: outcome.value }, settle)
+      return completeFree(
+        call,
+        result,
+        startedAt,
+        { guards: NONE, writes: NONE, said: outcome.value },
+        settle,
+      )
     }
     const plans = planAllEmitted(call, run.emitted)
     return complete(call, result, startedAt, {
@@ -391,7 +397,7 @@ function keySent({ item, key }: InternalCall): string {
   return keyOfGeneration(key, item.work.generation)
 }
 
-const NOTHING: Extra = { guards: [], writes: [] }
+const NONE: readonly never[] = []
 
 function asIs(settlement: Settlement): Settlement {
   return settlement
