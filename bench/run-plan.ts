@@ -82,7 +82,7 @@ export function makeRunner({ scratch, warmUpSeconds, seconds, say }: RunnerOptio
     }
   }
 
-  const runDeliveries = async (plan: Plan, endpoints: Endpoints): Promise<Measurement> => {
+  const runDeliveries = async (plan: Plan, endpoints: Endpoints, checkout?: string): Promise<Measurement> => {
     const { healthy, hanging, isShared } = endpoints
     const ways = isShared === true ? 'shared' : 'apart'
     const sink = await startServer('serve-sink.mjs', [String(healthy), String(hanging), ways])
@@ -100,7 +100,14 @@ export function makeRunner({ scratch, warmUpSeconds, seconds, say }: RunnerOptio
             }
           : {
               entry: 'serve-node.mjs' as const,
-              args: [folder, await subscriptionFlows(join(folder, 'flows'), urls), SECRET, ADMIN_KEY],
+              args: [
+                folder,
+                await subscriptionFlows(join(folder, 'flows'), urls),
+                SECRET,
+                ADMIN_KEY,
+                '{}',
+                ...(checkout === undefined ? [] : [checkout]),
+              ],
             }
       return await measureDraining({ ...server, warmUpSeconds, seconds })
     } finally {
@@ -113,7 +120,7 @@ export function makeRunner({ scratch, warmUpSeconds, seconds, say }: RunnerOptio
 
   return {
     async run(plan, round, checkout) {
-      if (plan.endpoints !== undefined) return await runDeliveries(plan, plan.endpoints)
+      if (plan.endpoints !== undefined) return await runDeliveries(plan, plan.endpoints, checkout)
       return await within(plan, round, checkout, (options) =>
         plan.count === 'replayed' ? measureReplay(options, PAST.dead) : measure(options),
       )

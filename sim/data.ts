@@ -9,6 +9,7 @@ import { outboxRows } from '../src/adapters/store-memory/outbox.ts'
 import { pruneRows } from '../src/adapters/store-memory/prune.ts'
 import { dumpState, makeSystemReads, makeTenantReads } from '../src/adapters/store-memory/reads.ts'
 import { type MemoryState, makeMemoryState } from '../src/adapters/store-memory/state.ts'
+import { toClaimResult } from '../src/adapters/store-sqlite/claimed-rows.ts'
 import { type Executor, makeExecutor } from '../src/adapters/store-sqlite/executor.ts'
 import { migrate } from '../src/adapters/store-sqlite/migrate.ts'
 import {
@@ -164,7 +165,7 @@ function makeSqliteData(commitFault: () => 'before' | 'after' | null): Data {
     kind: 'sqlite',
     state: null,
     commit: (now, commits) => executor.commit(now, commits),
-    claim: (now, request) => executor.claim(now, request),
+    claim: (now, request) => toClaimResult(executor.claim(now, request)),
     join: (now, node, ttlMs) => executor.join(now, node, ttlMs),
     renew: (now, owner, ttlMs) => executor.renew(now, owner, ttlMs),
     reclaim: (now, limit) => executor.reclaim(now, limit),

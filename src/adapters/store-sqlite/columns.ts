@@ -1,18 +1,18 @@
 // The columns of rows as they are read, in one order everywhere.
 
-const REPEATS =
+export const EVENT_REPEATS =
   '(SELECT r.count FROM event_repeat AS r WHERE r.seq = event.seq) AS duplicates,' +
   ' (SELECT r.last_at FROM event_repeat AS r WHERE r.seq = event.seq) AS last_duplicate_at'
 
 export const EVENT_SUMMARY_COLUMNS =
   'event.id, event.source, event.subject, event.object_type, event.object_id, event.occurred_at, event.correlation_id,' +
   ' event.causation_id, event.trace_id, event.dedup_key, event.payload_hash, event.matched, event.received_at,' +
-  ` ${REPEATS}`
+  ` ${EVENT_REPEATS}`
 
 export const EVENT_COLUMNS = `${EVENT_SUMMARY_COLUMNS}, event.headers, event.data, event.raw`
 
 /** The text behind a number, and the event that a job belongs to: a job's row has neither. */
-const term = (column: string) => `(SELECT text FROM term WHERE no = work.${column}) AS ${column}`
+export const term = (column: string) => `(SELECT text FROM term WHERE no = work.${column}) AS ${column}`
 export const EVENT_OF_WORK =
   '(SELECT e.id FROM event AS e WHERE e.seq = coalesce(work.event, work.seq >> 16)) AS event_id'
 

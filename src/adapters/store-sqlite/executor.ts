@@ -15,9 +15,10 @@ import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
 import type { Incarnation, NodeId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Pruned, PruneRequest } from '../../core/store/retention/index.ts'
-import type { ClaimRequest, ClaimResult, Commit, CommitResult } from '../../ports/store.ts'
+import type { ClaimRequest, Commit, CommitResult } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { makeClaim } from './claim.ts'
+import type { ClaimedRows } from './claimed-rows.ts'
 import { applyCommit } from './commit/commit.ts'
 import { isSyncFailure, toStoreError } from './errors.ts'
 import { makeFence } from './fence.ts'
@@ -43,7 +44,7 @@ export type Asked = { readonly commits: readonly Commit[] } | { readonly claim: 
 
 export type Answered =
   | { readonly outcomes: readonly CommitOutcome[] }
-  | { readonly claimed: ClaimResult }
+  | { readonly claimed: ClaimedRows }
   /** Of a claim. */
   | { readonly error: unknown }
 
@@ -64,7 +65,7 @@ export interface Executor {
   /** Throws after a failed flush: nothing is written any more. */
   assertSound(): void
   commit(now: Instant, commits: readonly Commit[]): readonly CommitOutcome[]
-  claim(now: Instant, request: ClaimRequest): ClaimResult
+  claim(now: Instant, request: ClaimRequest): ClaimedRows
   /**
    * Executes calls that waited at the same time, in order and with one flush; each gets the result it would have got
    * alone.

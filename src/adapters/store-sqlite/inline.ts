@@ -6,6 +6,7 @@ import type { Instant } from '../../core/foundation/time/index.ts'
 import { makeGatherer } from '../../core/store/commit/index.ts'
 import type { Commit, Store } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
+import { toClaimResult } from './claimed-rows.ts'
 import { toStoreError } from './errors.ts'
 import { type CommitOutcome, type ExecutorOptions, makeExecutor } from './executor.ts'
 import { migrate } from './migrate.ts'
@@ -67,7 +68,7 @@ export function makeSqliteStoreInline(db: DatabaseSyncInstance, options: InlineO
       if (outcome.ok === 'failed') throw outcome.error
       return outcome
     },
-    claim: async (request) => open(() => executor.claim(now(), request)),
+    claim: async (request) => open(() => toClaimResult(executor.claim(now(), request))),
     join: async (node, ttlMs) => open(() => executor.join(now(), node, ttlMs)),
     renew: async (owner, ttlMs) => open(() => executor.renew(now(), owner, ttlMs)),
     reclaim: async (limit) => open(() => executor.reclaim(now(), limit)),

@@ -10,10 +10,11 @@ import type { Commit, CommitResult, CommitWatcher, Store } from '../../ports/sto
 import { StoreError } from '../../ports/store.ts'
 import { gatherLookUps } from './batched-lookups.ts'
 import { makeCheckpoints } from './checkpoints.ts'
+import { type ClaimedRows, toClaimResult } from './claimed-rows.ts'
 import type { FailedCommit } from './executor.ts'
 import { refuseMoved } from './moved-marker.ts'
 import type { Opening } from './opening.ts'
-import { decodeClaimed, decodeOutcomes, encodeCommits, type Flat } from './protocol.ts'
+import { decodeOutcomes, encodeCommits, type Flat } from './protocol.ts'
 import { type Ask, makeSystemReads, makeTenantReads } from './read-objects.ts'
 import { isScan } from './scans.ts'
 import { openThread, type Thread } from './thread.ts'
@@ -190,7 +191,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
     watchCommits(watch) {
       watcher = watch
     },
-    claim: async (request) => decodeClaimed(await write<Flat>('claim', request)),
+    claim: async (request) => toClaimResult(await write<ClaimedRows>('claim', request)),
     join: (node, ttlMs) => write('join', [node, ttlMs]),
     renew: (owner, ttlMs) => write('renew', [owner, ttlMs]),
     reclaim: (limit) => write('reclaim', limit),

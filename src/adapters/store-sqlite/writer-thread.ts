@@ -13,7 +13,7 @@ import { type Answered, type Asked, makeExecutor } from './executor.ts'
 import { takeLock } from './lock.ts'
 import { migrate } from './migrate.ts'
 import { checkPages, noteClosed, noteOpen, type Opening, prepareFile } from './opening.ts'
-import { decodeCommits, encodeClaimed, encodeOutcomes, type Flat } from './protocol.ts'
+import { decodeCommits, encodeOutcomes, type Flat } from './protocol.ts'
 import { makeSteadyClock } from './steady-clock.ts'
 import { serve, type ThreadData } from './thread.ts'
 
@@ -70,7 +70,7 @@ function toAsked({ name, argument }: { readonly name: string; readonly argument:
 
 function toAnswer(answered: Answered): unknown {
   if ('error' in answered) throw answered.error
-  return 'outcomes' in answered ? encodeOutcomes(answered.outcomes) : encodeClaimed(answered.claimed)
+  return 'outcomes' in answered ? encodeOutcomes(answered.outcomes) : answered.claimed
 }
 
 /** The lock first, so that no other process's file is touched; it is released if the file cannot be used. */
