@@ -118,6 +118,48 @@ function whereIs(root: string, message: string): { message: string; isBatch: boo
   return { message: `\`${root}\` is not in scope here: it is there ${ELSEWHERE[root]}`, isBatch: false }
 }
 
+// --- What a field means
+
+/** Facts about a field that its value does not show: editors, references, SDK types and forms are made from them. */
+export interface FieldFacts {
+  readonly meaning: string
+  /** The default when the field is omitted, as it could be written. */
+  readonly default?: string | number | boolean
+  /** The same in words, if it is not a value. */
+  readonly otherwise?: string
+  /** The first release that has it; omitted: 0.1. */
+  readonly since?: string
+  /** A value, as it could be written. */
+  readonly example?: JsonValue
+  /** Its normal form is the written value, a duration in milliseconds, and it is omitted if it was not written. */
+  readonly carried?: true
+}
+
+/** By schema. `.meta` would copy the schema of each field. */
+export const FACTS = new WeakMap<object, FieldFacts>()
+
+/** What an omitted field means: in words, or with more facts. */
+type LeftOut = string | Omit<FieldFacts, 'meaning'>
+
+/** A field that must be written. `leftOut` only where its schema accepts that it is missing. */
+export function field<Schema extends z.ZodType>(
+  schema: Schema,
+  meaning: string,
+  leftOut: LeftOut = {},
+): Schema {
+  const facts = typeof leftOut === 'string' ? { otherwise: leftOut } : leftOut
+  FACTS.set(schema, { meaning, ...facts })
+  return schema
+}
+
+export function optional<Schema extends z.ZodType>(
+  schema: Schema,
+  meaning: string,
+  leftOut: LeftOut,
+): z.ZodOptional<Schema> {
+  return field(schema.optional(), meaning, leftOut)
+}
+
 function stringOf(
   meaning: StringMeaning,
   check: (text: string, context: Refinement) => void,
@@ -285,9 +327,9 @@ function secretFile() {
 export function secretPlace() {
   return z
     .strictObject({
-      env: environmentName().optional(),
-      ref: vaultEntry().optional(),
-      file: secretFile().optional(),
+      env: optional(environmentName(), 'An environment variable of the node.', '`ref` or `file` is needed'),
+      ref: optional(vaultEntry(), 'A secret of the tenant’s vault.', '`env` or `file` is needed'),
+      file: optional(secretFile(), 'A file of the node’s folder of secrets.', '`env` or `ref` is needed'),
     })
     .meta({ oneOf: [{ required: ['env'] }, { required: ['ref'] }, { required: ['file'] }] })
 }
@@ -296,9 +338,23 @@ export function secretPlace() {
 export function authPlace(isSet?: (name: string) => boolean) {
   return z
     .strictObject({
-      bearer: secretPlace().optional(),
-      basic: z.strictObject({ user: username(), password: secretPlace() }).optional(),
-      header: z.strictObject({ name: authHeaderName(isSet), value: secretPlace() }).optional(),
+      bearer: optional(secretPlace(), 'A secret that is sent as `Authorization: Bearer …`.', 'another way'),
+      basic: optional(
+        z.strictObject({
+          user: field(username(), 'The user name, without a colon.'),
+          password: field(secretPlace(), 'The secret that is the password.'),
+        }),
+        'A user and a password, sent as `Authorization: Basic …`.',
+        'another way',
+      ),
+      header: optional(
+        z.strictObject({
+          name: field(authHeaderName(isSet), 'The name of the header.'),
+          value: field(secretPlace(), 'The secret that is its whole value.'),
+        }),
+        'A secret that is sent in a header of its own.',
+        'another way',
+      ),
     })
     .meta({ oneOf: [{ required: ['bearer'] }, { required: ['basic'] }, { required: ['header'] }] })
 }

@@ -15,11 +15,13 @@ import { DAY, HOUR, MINUTE, SECOND } from '../core/foundation/time/index.ts'
 import { MAPPING_NAMES } from '../core/ingest/source/index.ts'
 import {
   duration,
+  field,
   headerName,
   headerText,
   json,
   literal,
   oneOf,
+  optional,
   partName,
   pick,
   reference,
@@ -38,108 +40,241 @@ const PROBE_ROOTS = ['config', 'vars'] as const
 const ANSWER_ROOTS = ['result'] as const
 
 export const authModel = () => oneOf(...AUTH_MODELS)
-const method = () => oneOf('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS').optional()
+const method = () => oneOf('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS')
 
-const request = (roots: readonly string[]) => ({
-  method: method(),
-  path: requestPath(roots),
-  query: z.record(literal({ minLength: 1 }), send(roots)).optional(),
-  headers: z.record(headerName(true), headerText(roots)).optional(),
+const request = (roots: readonly string[], usual: 'GET' | 'POST') => ({
+  method: optional(method(), 'The method.', { default: usual }),
+  path: field(requestPath(roots), 'Behind the connection’s address; values in it are percent-encoded.'),
+  query: optional(
+    z.record(literal({ minLength: 1 }), field(send(roots), 'One value.')),
+    'What stands behind the path, by name; a value that is missing leaves its name out, a list repeats it.',
+    'nothing',
+  ),
+  headers: optional(
+    z.record(headerName(true), field(headerText(roots), 'One header.')),
+    'Headers, by name; what shows who calls comes with the credential.',
+    'none',
+  ),
 })
 
-const meaningOfAnswers = {
-  classify: z.record(statusCode(), oneOf('done', ...FAILURE_CLASSES)).optional(),
-  refine: z
-    .array(z.strictObject({ when: pick(ANSWER_ROOTS), as: oneOf('done', ...FAILURE_CLASSES) }))
-    .max(50)
-    .optional(),
-}
+const meaningOfAnswers = (otherwise: string) => ({
+  classify: optional(
+    z.record(statusCode(), field(oneOf('done', ...FAILURE_CLASSES), 'Of one status.')),
+    'What single statuses mean, instead of the table of failures.',
+    otherwise,
+  ),
+  refine: optional(
+    z
+      .array(
+        z.strictObject({
+          when: field(pick(ANSWER_ROOTS), 'Sees `result.status`, `result.headers` and `result.body`.'),
+          as: field(oneOf('done', ...FAILURE_CLASSES), 'A class of failures, or `done`.'),
+        }),
+      )
+      .max(50),
+    'What an answer means where its status does not say it; the first that holds counts.',
+    otherwise,
+  ),
+})
 
 const operation = z.strictObject({
-  description: literal().optional(),
-  ...request(OPERATION_ROOTS),
-  body: sends(OPERATION_ROOTS).optional(),
-  encoding: oneOf('json', 'form').optional(),
-  endpoint: reference().optional(),
-  input: json().optional(),
-  output: json().optional(),
-  idempotency: oneOf(...IDEMPOTENCIES).optional(),
-  keyTtl: duration(SECOND, 90 * DAY).optional(),
-  keyHeader: headerName(false).optional(),
-  lookup: z
-    .strictObject({
-      ...request(OPERATION_ROOTS),
-      found: pick([...OPERATION_ROOTS, ...ANSWER_ROOTS]),
-      id: pick([...OPERATION_ROOTS, ...ANSWER_ROOTS]).optional(),
-      after: duration(0, HOUR).optional(),
-    })
-    .optional(),
-  result: pick(ANSWER_ROOTS).optional(),
-  ref: pick(ANSWER_ROOTS).optional(),
-  ...meaningOfAnswers,
-  timeout: duration(1, 10 * MINUTE).optional(),
-  buckets: z.array(reference()).min(1).max(10).optional(),
-  scopes: z
-    .array(literal({ minLength: 1 }))
-    .max(50)
-    .optional(),
-  deprecated: literal({ minLength: 1 }).optional(),
+  description: optional(literal(), 'For people.', 'none'),
+  ...request(OPERATION_ROOTS, 'POST'),
+  body: optional(
+    sends(OPERATION_ROOTS),
+    'What is not a text is sent as `encoding` says; empty: no body.',
+    '`{{ input }}` of `POST`, `PUT` and `PATCH`',
+  ),
+  encoding: optional(oneOf('json', 'form'), 'How the body is written.', { default: 'json' }),
+  endpoint: optional(reference(), 'Which of `endpoints` it goes to.', 'the base'),
+  input: optional(json(), 'A JSON Schema of what it is given.', 'anything'),
+  output: optional(json(), 'A JSON Schema of what it gives.', 'anything'),
+  idempotency: optional(
+    oneOf(...IDEMPOTENCIES),
+    'What makes a repetition safe: the vendor’s own key, a look, its nature, or nothing.',
+    'as `keyTtl`, `lookup` and the method say',
+  ),
+  keyTtl: optional(
+    duration(SECOND, 90 * DAY),
+    'Of `native`: how long the vendor remembers a key.',
+    'needed with `native`',
+  ),
+  keyHeader: optional(
+    headerName(false),
+    'The header that carries the key; `none`: a template of the request does.',
+    '`idempotency-key` of `native`',
+  ),
+  lookup: optional(
+    z.strictObject({
+      ...request(OPERATION_ROOTS, 'GET'),
+      found: field(pick([...OPERATION_ROOTS, ...ANSWER_ROOTS]), 'True when it is there; sees `result`.'),
+      id: optional(
+        pick([...OPERATION_ROOTS, ...ANSWER_ROOTS]),
+        'What it is called there; sees `result`.',
+        'not known',
+      ),
+      after: optional(
+        duration(0, HOUR),
+        'How long the vendor may still be busy with a call that was given up.',
+        { default: '30s' },
+      ),
+    }),
+    'Of `lookup`: how to ask whether the effect is there.',
+    'needed with `lookup`',
+  ),
+  result: optional(pick(ANSWER_ROOTS), 'What it gives; sees `result`.', 'the body of the answer'),
+  ref: optional(
+    pick(ANSWER_ROOTS),
+    'Where the effect is, in the vendor’s words; sees `result`.',
+    'its `location` or `id`',
+  ),
+  ...meaningOfAnswers('what the provider says'),
+  timeout: optional(duration(1, 10 * MINUTE), 'For the whole exchange.', { default: '30s' }),
+  buckets: optional(
+    z.array(reference()).min(1).max(10),
+    'Of which buckets a call takes a token.',
+    '`default`, where there is one',
+  ),
+  scopes: optional(
+    z.array(literal({ minLength: 1 })).max(50),
+    'What the account must be allowed to do.',
+    'not known',
+  ),
+  deprecated: optional(
+    literal({ minLength: 1 }),
+    'What to use in its place; whoever uses it is told.',
+    'it is current',
+  ),
 })
 
 export const providerFields = {
-  title: literal({ minLength: 1 }).optional(),
-  category: literal({ minLength: 1 }).optional(),
-  baseUrl: url(CONFIG_ROOTS),
-  auth: z.union([authModel(), z.array(authModel()).min(1).max(AUTH_MODELS.length)]).optional(),
-  authentication: z
-    .strictObject({
-      header: headerName(false).optional(),
-      prefix: literal().optional(),
-      query: literal({ minLength: 1 }).optional(),
-    })
-    .optional(),
-  oauth2: z
-    .strictObject({
-      authorizeUrl: url(CONFIG_ROOTS).optional(),
-      tokenUrl: url(CONFIG_ROOTS),
-      scopes: z
-        .array(literal({ minLength: 1 }))
-        .max(100)
-        .optional(),
-      parameters: z.record(literal({ minLength: 1 }), literal()).optional(),
-      clientAuth: oneOf('basic', 'body').optional(),
-    })
-    .optional(),
-  endpoints: z.record(partName(), url(CONFIG_ROOTS)).optional(),
-  config: json().optional(),
-  capabilities: z
-    .array(literal({ minLength: 1 }))
-    .max(100)
-    .optional(),
-  rate: ratePolicy.optional(),
-  buckets: z.record(partName(), ratePolicy).optional(),
-  probe: z.strictObject({ ...request(PROBE_ROOTS), timeout: duration(SECOND, MINUTE).optional() }).optional(),
-  ...meaningOfAnswers,
-  operations: z.record(partName(), operation).optional(),
-  rotation: z
-    .strictObject({ create: reference(), secret: pick(ANSWER_ROOTS), revoke: reference().optional() })
-    .optional(),
-  inbound: z
-    .strictObject({
-      scheme: oneOf(
-        ...PLAIN_SCHEMES,
-        ...TIMED_SCHEMES,
-        ...ADDRESSED_SCHEMES,
-        ...TIMED_ADDRESSED_SCHEMES,
-        'hmac',
-        'basic',
-        'api-key',
+  title: optional(literal({ minLength: 1 }), 'What people read.', 'its name'),
+  category: optional(literal({ minLength: 1 }), 'What kind of system it is.', { default: 'other' }),
+  baseUrl: field(
+    url(CONFIG_ROOTS),
+    'Where it is called; sees `config` of the connection. A connection may have another.',
+  ),
+  auth: optional(
+    z.union([authModel(), z.array(authModel()).min(1).max(AUTH_MODELS.length)]),
+    'What a credential of it may be; of several the first is the usual one.',
+    { default: 'none' },
+  ),
+  authentication: optional(
+    z.strictObject({
+      header: optional(headerName(false), 'The header that carries it.', 'that of the model'),
+      prefix: optional(
+        literal(),
+        'What stands before it in the header, with its blank.',
+        'nothing; `Bearer ` of `bearer` in its usual header',
+      ),
+      query: optional(
+        literal({ minLength: 1 }),
+        'The name in the query that carries an `apiKey`, instead of a header.',
+        'a header does',
+      ),
+    }),
+    'How a value travels, where the model leaves it open: of `apiKey`, `bearer` and `hmac`.',
+    '`x-api-key`, `authorization: Bearer`, `x-signature`',
+  ),
+  oauth2: optional(
+    z.strictObject({
+      authorizeUrl: optional(
+        url(CONFIG_ROOTS),
+        'Where people allow it; sees `config`.',
+        'only the client itself can be allowed',
+      ),
+      tokenUrl: field(url(CONFIG_ROOTS), 'Where a token is asked for; sees `config`.'),
+      scopes: optional(
+        z.array(literal({ minLength: 1 })).max(100),
+        'What is asked for.',
+        'nothing in particular',
+      ),
+      parameters: optional(
+        z.record(literal({ minLength: 1 }), field(literal(), 'One of them.')),
+        'Beside the usual fields, in the address that people are sent to.',
         'none',
       ),
-      subjects: oneOf(...MAPPING_NAMES).optional(),
-    })
-    .optional(),
-  deprecated: literal({ minLength: 1 }).optional(),
+      clientAuth: optional(
+        oneOf('basic', 'body'),
+        'How the client shows who it is: by Basic authentication, or in the body.',
+        { default: 'basic' },
+      ),
+    }),
+    'Where tokens come from.',
+    'needed with `auth: oauth2`',
+  ),
+  endpoints: optional(
+    z.record(partName(), field(url(CONFIG_ROOTS), 'One address.')),
+    'Other addresses, by what operations call them in `endpoint`; see `config`.',
+    'none',
+  ),
+  config: optional(json(), 'A JSON Schema of a connection’s `config`.', 'anything'),
+  capabilities: optional(
+    z.array(literal({ minLength: 1 })).max(100),
+    'What it can do, in words that people search by.',
+    'none',
+  ),
+  rate: optional(ratePolicy(), 'The bucket `default`.', 'none'),
+  buckets: optional(
+    z.record(partName(), field(ratePolicy(), 'One of them.')),
+    'How much the vendor bears, by name: shared by all that calls on one connection.',
+    'as much as it says in its answers',
+  ),
+  probe: optional(
+    z.strictObject({
+      ...request(PROBE_ROOTS, 'GET'),
+      timeout: optional(duration(SECOND, MINUTE), 'How long it may take.', { default: '10s' }),
+    }),
+    'A request that only reads: by it connections are tested and watched, and new secrets verified. Sees `config` and `vars`.',
+    'they cannot be',
+  ),
+  ...meaningOfAnswers('the table'),
+  operations: optional(
+    z.record(
+      partName(),
+      field(operation, 'One operation; its requests see `input`, `config`, `key`, `extRef` and `vars`.'),
+    ),
+    'What can be called, by name.',
+    'none',
+  ),
+  rotation: optional(
+    z.strictObject({
+      create: field(reference(), 'The operation that makes one.'),
+      secret: field(pick(ANSWER_ROOTS), 'Where it is in what that gives; sees `result`.'),
+      revoke: optional(
+        reference(),
+        'The operation that ends the former one, once nobody uses it.',
+        'it ends by itself',
+      ),
+    }),
+    'How a new secret is made at the vendor.',
+    'a person brings it',
+  ),
+  inbound: optional(
+    z.strictObject({
+      scheme: field(
+        oneOf(
+          ...PLAIN_SCHEMES,
+          ...TIMED_SCHEMES,
+          ...ADDRESSED_SCHEMES,
+          ...TIMED_ADDRESSED_SCHEMES,
+          'hmac',
+          'basic',
+          'api-key',
+          'none',
+        ),
+        'How it signs: a scheme of a Source.',
+      ),
+      subjects: optional(oneOf(...MAPPING_NAMES), 'The ready mapping of its events.', 'none'),
+    }),
+    'What comes in from it.',
+    'nothing known',
+  ),
+  deprecated: optional(
+    literal({ minLength: 1 }),
+    'What to use in its place; whoever uses it is told.',
+    'it is current',
+  ),
 }
 
 export type OperationInput = z.infer<typeof operation>

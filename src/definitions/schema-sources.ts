@@ -7,10 +7,12 @@ import { EVENT_ROOTS, REQUEST_ROOTS } from './expression-names.ts'
 import {
   condition,
   duration,
+  field,
   json,
   literal,
   natsName,
   oneOf,
+  optional,
   path,
   pattern,
   send,
@@ -30,80 +32,127 @@ const PATTERNS_MAX = 20
 const status = () => z.number().int().min(200).max(299)
 
 const dispatch = z.strictObject({
-  mode: oneOf('first', 'all').optional(),
-  rules: z
-    .array(
-      z.strictObject({
-        when: condition(EVENT_ROOTS).optional(),
-        emit: subjectSend(EVENT_ROOTS),
-        data: sends(EVENT_ROOTS).optional(),
-      }),
-    )
-    .min(1)
-    .max(RULES_MAX),
-  otherwise: oneOf('keep', 'deadLetter').optional(),
+  mode: optional(oneOf('first', 'all'), 'Whether one rule or every rule that holds emits.', {
+    default: 'first',
+  }),
+  rules: field(
+    z
+      .array(
+        z.strictObject({
+          when: optional(condition(EVENT_ROOTS), 'Which events: an expression or a filter.', 'every event'),
+          emit: field(subjectSend(EVENT_ROOTS), 'The subject of the internal event.'),
+          data: optional(sends(EVENT_ROOTS), 'Its payload.', 'the payload'),
+        }),
+      )
+      .min(1)
+      .max(RULES_MAX),
+    'The rules, in order.',
+  ),
+  otherwise: optional(
+    oneOf('keep', 'deadLetter'),
+    'What becomes of an event that no rule wants: it is kept, or a dead letter too.',
+    { default: 'keep' },
+  ),
 })
 
 const schedule = z.strictObject({
-  cron: literal({ minLength: 1 }),
-  zone: literal({ minLength: 1 }).optional(),
-  missed: oneOf('once', 'skip', 'all').optional(),
-  data: json().optional(),
+  cron: field(literal({ minLength: 1 }), 'Minute, hour, day of month, month, day of week.'),
+  zone: optional(literal({ minLength: 1 }), 'The time zone that it is read in.', { default: 'UTC' }),
+  missed: optional(
+    oneOf('once', 'skip', 'all'),
+    'Of what passed while nothing could fire: the latest, none, or all of it.',
+    { default: 'once' },
+  ),
+  data: optional(json(), 'What the payload says beside the time.', 'nothing'),
 })
 
 const nats = z.strictObject({
-  stream: natsName().optional(),
-  subjects: z.union([pattern(), z.array(pattern()).min(1).max(PATTERNS_MAX)]),
-  durable: natsName().optional(),
+  stream: optional(natsName(), 'The stream.', 'the one that has the subjects'),
+  subjects: field(
+    z.union([pattern(), z.array(pattern()).min(1).max(PATTERNS_MAX)]),
+    'Which of its messages: one pattern or several, as NATS has them.',
+  ),
+  durable: optional(
+    natsName(),
+    'The consumer that all nodes share, and that remembers how far they came.',
+    '`<prefix>_<tenant>_<source>`',
+  ),
 })
 
 const catalog = z.strictObject({
-  mismatch: oneOf('pass', 'tag', 'quarantine').optional(),
-  subjects: z
-    .array(
-      z.strictObject({
-        subject: literal({ minLength: 1 }),
-        description: literal().optional(),
-        schema: json().optional(),
-        example: json().optional(),
-      }),
-    )
-    .max(SUBJECTS_MAX)
-    .optional(),
+  mismatch: optional(
+    oneOf('pass', 'tag', 'quarantine'),
+    'What becomes of a payload that does not fit its schema: nothing, a mark, or a dead letter.',
+    { default: 'pass' },
+  ),
+  subjects: optional(
+    z
+      .array(
+        z.strictObject({
+          subject: field(literal({ minLength: 1 }), 'The subject.'),
+          description: optional(literal(), 'For people.', 'none'),
+          schema: optional(json(), 'A JSON Schema of the payload.', 'any payload'),
+          example: optional(json(), 'A payload to try things with.', 'none'),
+        }),
+      )
+      .max(SUBJECTS_MAX),
+    'One entry per subject.',
+    'what `subjects` brings',
+  ),
 })
 
 const respond = z.strictObject({
-  status: status().optional(),
-  contentType: literal({ minLength: 1 }).optional(),
-  body: sends(EVENT_ROOTS).optional(),
+  status: optional(status(), 'From 200 to 299.', { default: 200 }),
+  contentType: optional(
+    literal({ minLength: 1 }),
+    'Of the body.',
+    'plain text for a text, JSON for anything else',
+  ),
+  body: optional(sends(EVENT_ROOTS), 'A text, or a value that is sent as JSON.', 'empty'),
 })
 
 const handshake = z.strictObject({
-  method: oneOf('GET', 'POST').optional(),
-  when: condition(HANDSHAKE_ROOTS),
-  status: status().optional(),
-  contentType: literal({ minLength: 1 }).optional(),
-  body: send(HANDSHAKE_ROOTS).optional(),
+  method: optional(oneOf('GET', 'POST'), 'How it is asked.', { default: 'POST' }),
+  when: field(condition(HANDSHAKE_ROOTS), 'How it is known; sees `payload`, `header` and `query`.'),
+  status: optional(status(), 'From 200 to 299.', { default: 200 }),
+  contentType: optional(literal({ minLength: 1 }), 'Of the body.', 'plain text'),
+  body: optional(send(HANDSHAKE_ROOTS), 'The answer.', 'empty'),
 })
 
 export const waysIn = {
-  dispatch: dispatch.optional(),
-  allow: z
-    .union([
+  dispatch: optional(dispatch, 'Internal events that are made from what arrives.', 'none'),
+  allow: optional(
+    z.union([
       literal({ minLength: 1 }),
       z
         .array(literal({ minLength: 1 }))
         .min(1)
         .max(1_000),
-    ])
-    .optional(),
-  rateLimit: ratePolicy.optional(),
-  sensitive: z.array(path()).min(1).max(PATHS_MAX).optional(),
-  retention: duration(HOUR, 3_650 * DAY).optional(),
-  unmatched: oneOf('keep', 'deadLetter').optional(),
-  schedule: schedule.optional(),
-  nats: nats.optional(),
-  catalog: catalog.optional(),
-  respond: respond.optional(),
-  handshake: handshake.optional(),
+    ]),
+    'Who may send: networks, addresses, or a vendor’s name for the ranges it publishes.',
+    'everybody',
+  ),
+  rateLimit: optional(ratePolicy('requests '), 'How much may be sent; beyond it senders get 429.', 'any'),
+  sensitive: optional(
+    z.array(path()).min(1).max(PATHS_MAX),
+    'What is encrypted at rest, kept out of logs and hidden from viewers.',
+    'nothing',
+  ),
+  retention: optional(duration(HOUR, 3_650 * DAY), 'How long an event is kept once all its work is done.', {
+    default: '30d',
+  }),
+  unmatched: optional(
+    oneOf('keep', 'deadLetter'),
+    'What becomes of an event that no route wants: it is listed, or a dead letter too.',
+    { default: 'keep' },
+  ),
+  schedule: optional(schedule, 'Makes events by the clock; nobody sends to it.', 'none'),
+  nats: optional(nats, 'Takes messages of a stream of NATS; nobody sends to it.', 'none'),
+  catalog: optional(catalog, 'The subjects that it can publish.', 'what `subjects` brings'),
+  respond: optional(respond, 'What senders are answered.', '202 and the event’s id'),
+  handshake: optional(
+    handshake,
+    'A question that a sender asks before it sends events; no event comes of it.',
+    'what the scheme brings',
+  ),
 }
