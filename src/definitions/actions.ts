@@ -4,23 +4,15 @@
 import { matchesPattern, parsePattern, parseSubject } from '../core/events/subject/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
+import { closest } from '../core/foundation/text/index.ts'
 import { compileCron } from '../core/ingest/schedule/index.ts'
 import { checkAuth, checkProbeHost } from './auth.ts'
 import type { Surroundings } from './document-context.ts'
 import type { FieldPath, Remark } from './finding.ts'
+import { isIdempotentMethod } from './kinds/action.ts'
 import { checkBaseConnection, checkHttpConnection, checkOperationAction } from './operations.ts'
-import { isIdempotentMethod } from './resolve-actions.ts'
-import { closest, listed } from './suggest.ts'
-
-type Fields = { readonly [key: string]: JsonValue }
-
-function fieldsOf(value: JsonValue | undefined): Fields {
-  return isMap(value) ? (value as Fields) : {}
-}
-
-function isMap(value: JsonValue | undefined): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+import { listed } from './suggest.ts'
+import { type Fields, fieldsOf, isMap } from './written.ts'
 
 const ACTIONS = [
   'http',

@@ -3,7 +3,7 @@
 
 import * as z from 'zod'
 import { FACTS, type FieldFacts, type Tree } from './fields.ts'
-import { languageSchema } from './schema.ts'
+import { declarationOf, KIND_NAMES } from './kinds/index.ts'
 import type { Json } from './schema-fields.ts'
 
 const TREES: Readonly<Record<Tree, string>> = {
@@ -23,9 +23,13 @@ export function makeJsonSchema(): Json {
   return JSON.parse(JSON.stringify(makeFactSchema(), (key, value) => (key === FACT ? undefined : value)))
 }
 
+function documentSchemas(): [z.ZodObject, ...z.ZodObject[]] {
+  return KIND_NAMES.map((kind) => declarationOf(kind).schema()) as unknown as [z.ZodObject, ...z.ZodObject[]]
+}
+
 /** With the facts of each field. */
 export function makeFactSchema(): Json {
-  const schema = z.toJSONSchema(languageSchema, {
+  const schema = z.toJSONSchema(z.discriminatedUnion('kind', documentSchemas()), {
     io: 'input',
     target: 'draft-2020-12',
     reused: 'inline',

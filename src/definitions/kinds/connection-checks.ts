@@ -1,15 +1,17 @@
 // Checks connections and credentials beyond their single fields: that they fit their provider and each other. Reads
 // them as written, valid or not.
 
-import { compileSchema } from '../core/definitions/catalog/index.ts'
-import type { AuthModel, ProviderDocument } from '../core/definitions/documents/index.ts'
-import type { JsonValue } from '../core/foundation/json/index.ts'
-import { checkVendorAddress } from './addresses.ts'
-import type { Surroundings } from './document-context.ts'
-import type { FieldPath, Remark } from './finding.ts'
-import { accountIn, checkKnown, type Fields, fieldsOf, hasTemplate, isMap } from './integrations.ts'
-import { checkSecrets } from './secrets.ts'
-import { closest, listed } from './suggest.ts'
+import { compileSchema } from '../../core/definitions/catalog/index.ts'
+import type { AuthModel, ProviderDocument } from '../../core/definitions/documents/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import { closest } from '../../core/foundation/text/index.ts'
+import { checkVendorAddress } from '../addresses.ts'
+import type { Surroundings } from '../document-context.ts'
+import type { FieldPath, Remark } from '../finding.ts'
+import { accountIn, checkKnown, hasTemplate } from '../integrations.ts'
+import { checkSecrets } from '../secrets.ts'
+import { listed } from '../suggest.ts'
+import { type Fields, fieldsOf, isMap } from '../written.ts'
 
 export function checkConnection(connection: Fields, around: Surroundings): readonly Remark[] {
   const { name, config, probe } = connection

@@ -1,11 +1,12 @@
 // Checks what a workflow reads and nothing provides: names in `data` that are misspellings of others, and keys that no
 // instance can have. Reads it as written, valid or not.
 
-import { readFormula } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/foundation/json/index.ts'
-import type { FieldPath, Remark } from './finding.ts'
-import { closest, listed } from './suggest.ts'
-import { type Fields, fieldsOf, isMap } from './workflow-names.ts'
+import { readFormula } from '../../core/expression/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import { closest } from '../../core/foundation/text/index.ts'
+import type { FieldPath, Remark } from '../finding.ts'
+import { listed } from '../suggest.ts'
+import { type Fields, fieldsOf, isMap } from '../written.ts'
 
 interface Given {
   /** Names directly under `data`. */

@@ -1,18 +1,13 @@
 // Names of places and transitions, looked up in the workflow that they are written in.
 
-import type { JsonValue } from '../core/foundation/json/index.ts'
-import type { FieldPath, Remark } from './finding.ts'
-import { closest, listed } from './suggest.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import { closest } from '../../core/foundation/text/index.ts'
+import type { FieldPath, Remark } from '../finding.ts'
+import { listed } from '../suggest.ts'
+import { type Fields, fieldsOf } from '../written.ts'
 
-export type Fields = { readonly [key: string]: JsonValue }
-
-export function fieldsOf(value: JsonValue | undefined): Fields {
-  return isMap(value) ? (value as Fields) : {}
-}
-
-export function isMap(value: JsonValue | undefined): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+/** Of a workflow that names none. */
+export const USUAL_VERSION = '1.0.0'
 
 /** A field that names one or several, as written. */
 export function checkNames(
@@ -36,4 +31,9 @@ export function checkNames(
       },
     ]
   })
+}
+
+/** A bare target is under `data`. */
+export function targetPath(path: string): string {
+  return /^(?:data|metadata|correlation)(?:\.|$)/.test(path) ? path : `data.${path}`
 }

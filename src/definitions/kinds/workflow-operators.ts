@@ -1,13 +1,13 @@
 // Checks users, versions and security of a workflow.
 
-import { isPermissionName } from '../core/access/callers/index.ts'
-import { compilePath } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/foundation/json/index.ts'
-import { checkJsonSchema } from './agents.ts'
-import type { FieldPath, Remark } from './finding.ts'
-import { targetPath, USUAL_VERSION } from './resolve-workflows.ts'
-import { closest } from './suggest.ts'
-import { checkNames, type Fields, fieldsOf } from './workflow-names.ts'
+import { isPermissionName } from '../../core/access/callers/index.ts'
+import { compilePath } from '../../core/expression/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import { closest } from '../../core/foundation/text/index.ts'
+import { checkJsonSchema } from '../catalog.ts'
+import type { FieldPath, Remark } from '../finding.ts'
+import { type Fields, fieldsOf } from '../written.ts'
+import { checkNames, targetPath, USUAL_VERSION } from './workflow-names.ts'
 import { checkDataPath } from './workflow-reads.ts'
 
 const OF_HANDS = ['permission', 'input', 'notBy']

@@ -1,12 +1,13 @@
 // Checks the triggers of a workflow: what belongs to which kind, and how an event finds its instance.
 
-import type { JsonValue } from '../core/foundation/json/index.ts'
-import { checkCron } from './actions.ts'
-import type { Surroundings } from './document-context.ts'
-import type { FieldPath, Remark } from './finding.ts'
-import { checkProfileName } from './profiles.ts'
-import { listed } from './suggest.ts'
-import { checkNames, type Fields, fieldsOf, isMap } from './workflow-names.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import { checkCron } from '../actions.ts'
+import type { Surroundings } from '../document-context.ts'
+import type { FieldPath, Remark } from '../finding.ts'
+import { checkProfileName } from '../profiles.ts'
+import { listed } from '../suggest.ts'
+import { type Fields, fieldsOf, isMap } from '../written.ts'
+import { checkNames } from './workflow-names.ts'
 import { checkInput, checkPermission } from './workflow-operators.ts'
 import { checkKeysGiven } from './workflow-reads.ts'
 

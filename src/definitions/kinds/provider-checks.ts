@@ -1,16 +1,18 @@
 // Checks a provider beyond its single fields: whether its operations can be repeated as they declare, and whether what
 // its parts name exists. Reads it as written, valid or not.
 
-import { BUILT_IN_PROVIDERS } from '../connectors/index.ts'
-import type { JsonValue } from '../core/foundation/json/index.ts'
-import { checkVendorAddress } from './addresses.ts'
-import { checkJsonSchema } from './agents.ts'
-import { reads } from './buffers.ts'
-import type { Surroundings } from './document-context.ts'
-import type { FieldPath, Remark } from './finding.ts'
-import { checkCredentialHeaders, type Fields, fieldsOf } from './integrations.ts'
-import { isIdempotentMethod } from './resolve-actions.ts'
-import { closest, listed } from './suggest.ts'
+import { BUILT_IN_PROVIDERS } from '../../connectors/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import { closest } from '../../core/foundation/text/index.ts'
+import { checkVendorAddress } from '../addresses.ts'
+import { reads } from '../buffers.ts'
+import { checkJsonSchema } from '../catalog.ts'
+import type { Surroundings } from '../document-context.ts'
+import type { FieldPath, Remark } from '../finding.ts'
+import { checkCredentialHeaders } from '../integrations.ts'
+import { listed } from '../suggest.ts'
+import { type Fields, fieldsOf } from '../written.ts'
+import { isIdempotentMethod } from './action.ts'
 
 export function checkProvider(provider: Fields, around: Surroundings): readonly Remark[] {
   const operations = Object.entries(fieldsOf(provider.operations))
