@@ -152,6 +152,14 @@ export function field<Schema extends z.ZodType>(
   return schema
 }
 
+/** The names that types of the SDK have. */
+export const NAMED = new WeakMap<object, string>()
+
+export function named<Schema extends z.ZodType>(name: string, schema: Schema): Schema {
+  NAMED.set(schema, name)
+  return schema
+}
+
 export function optional<Schema extends z.ZodType>(
   schema: Schema,
   meaning: string,
@@ -325,18 +333,19 @@ function secretFile() {
 
 /** Where a secret is stored. */
 export function secretPlace() {
-  return z
+  const place = z
     .strictObject({
       env: optional(environmentName(), 'An environment variable of the node.', '`ref` or `file` is needed'),
       ref: optional(vaultEntry(), 'A secret of the tenant’s vault.', '`env` or `file` is needed'),
       file: optional(secretFile(), 'A file of the node’s folder of secrets.', '`env` or `ref` is needed'),
     })
     .meta({ oneOf: [{ required: ['env'] }, { required: ['ref'] }, { required: ['file'] }] })
+  return named('SecretReference', place)
 }
 
 /** The proof of the caller's identity, on a request itself; `isSet`: headers that it may not name. */
 export function authPlace(isSet?: (name: string) => boolean) {
-  return z
+  const place = z
     .strictObject({
       bearer: optional(secretPlace(), 'A secret that is sent as `Authorization: Bearer …`.', 'another way'),
       basic: optional(
@@ -357,6 +366,7 @@ export function authPlace(isSet?: (name: string) => boolean) {
       ),
     })
     .meta({ oneOf: [{ required: ['bearer'] }, { required: ['basic'] }, { required: ['header'] }] })
+  return named('AuthDefinition', place)
 }
 
 const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
@@ -431,7 +441,7 @@ export function pattern() {
 // --- Units
 
 /** How a number without a unit was probably meant. */
-export const UNITS = z.registry<{ unit: 'duration' | 'size' }>()
+export const UNITS = z.registry<{ unit: 'duration' | 'size'; word?: string }>()
 
 export function duration(minMs: number, maxMs: number, word?: string) {
   const check = (text: string, context: Refinement) => {
@@ -454,7 +464,10 @@ export function duration(minMs: number, maxMs: number, word?: string) {
     }
   }
   const pattern = word === undefined ? '^[0-9]+(ms|s|m|h|d)$' : `^([0-9]+(ms|s|m|h|d)|${word})$`
-  return stringOf('name', check, { pattern }).register(UNITS, { unit: 'duration' })
+  return stringOf('name', check, { pattern }).register(UNITS, {
+    unit: 'duration',
+    ...(word === undefined ? {} : { word }),
+  })
 }
 
 export function size(minBytes: number, maxBytes: number) {
@@ -769,6 +782,11 @@ export function sends(roots: readonly string[], { secrets = false }: SendOptions
 /** Any value, used as it is: no text in it is a template. */
 export function json() {
   return z.unknown().meta({ 'x-tree': 'json' satisfies Tree })
+}
+
+/** A JSON Schema; what it may be is checked beside it. */
+export function jsonSchema() {
+  return named('JsonSchema', json())
 }
 
 /** The path of a value in an event: `payload.user.email`. */

@@ -23,6 +23,7 @@ import {
   field,
   headerName,
   literal,
+  named,
   oneOf,
   optional,
   pick,
@@ -35,11 +36,10 @@ import {
   urlOrPath,
 } from '../fields.ts'
 import { milliseconds } from '../written.ts'
-import { resolveAuth } from './parts.ts'
+import { method, resolveAuth } from './parts.ts'
 
 /** What is sent as rendered then: it may contain a secret. */
 const REQUEST = { secrets: true }
-const method = () => oneOf('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS')
 const headers = (roots: readonly string[]) =>
   z.record(headerName(true), field(send(roots, REQUEST), 'One header.'))
 const keyTtl = () => duration(SECOND, 90 * DAY)
@@ -47,123 +47,132 @@ const timeout = () => duration(1, 10 * MINUTE)
 const after = () => duration(0, HOUR)
 
 function makeHttp(roots: readonly string[]) {
-  return z.strictObject({
-    connection: optional(reference(), 'Whose address and credential it goes with.', 'nobody’s'),
-    auth: optional(
-      authPlace(),
-      'What proves who calls, in place of a connection: for the request and its probe.',
-      'nothing does',
-    ),
-    method: optional(method(), 'The method.', { default: 'POST' }),
-    url: field(
-      urlOrPath(roots, REQUEST),
-      "Absolute, http or https; values in it are percent-encoded. With a connection a path behind its base, or an address of its host. In its query `{{ secret('name') }}` is a secret of the vault, read when it is sent.",
-    ),
-    headers: optional(
-      headers(roots),
-      "Headers, by name; `{{ secret('name') }}` is a secret of the vault, read when it is sent.",
-      'none',
-    ),
-    body: optional(
-      sends(roots, REQUEST),
-      "What is not a text is sent as JSON; `{{ secret('name') }}` is a secret of the vault, read when it is sent.",
-      'none',
-    ),
-    idempotent: optional(
-      z.boolean(),
-      'Repeating the call is harmless.',
-      'true for GET, HEAD, OPTIONS, PUT and DELETE',
-    ),
-    keyTtl: optional(keyTtl(), 'How long the vendor remembers the `Idempotency-Key`.', 'it does not'),
-    timeout: optional(
-      timeout(),
-      'The same as `timeout` beside `http`; where both are written they agree.',
-      '`timeout` beside `http`, or `10s`',
-    ),
-    probe: optional(
-      z.strictObject({
-        auth: optional(
-          authPlace(),
-          'What proves who calls, where the probe needs another.',
-          '`auth` of the action',
-        ),
-        method: optional(method(), 'The method.', { default: 'GET' }),
-        url: field(urlOrPath(roots, REQUEST), 'As `url`.'),
-        headers: optional(headers(roots), 'Headers, by name.', 'none'),
-        found: field(
-          pick([...roots, 'result']),
-          'True when it is there; sees `result.status`, `result.headers`, `result.body`.',
-        ),
-        after: optional(after(), 'How long the vendor may still be busy with a call that was given up.', {
-          default: '30s',
+  return named(
+    'HttpRequestDefinition',
+    z.strictObject({
+      connection: optional(reference(), 'Whose address and credential it goes with.', 'nobody’s'),
+      auth: optional(
+        authPlace(),
+        'What proves who calls, in place of a connection: for the request and its probe.',
+        'nothing does',
+      ),
+      method: optional(method(), 'The method.', { default: 'POST' }),
+      url: field(
+        urlOrPath(roots, REQUEST),
+        "Absolute, http or https; values in it are percent-encoded. With a connection a path behind its base, or an address of its host. In its query `{{ secret('name') }}` is a secret of the vault, read when it is sent.",
+      ),
+      headers: optional(
+        headers(roots),
+        "Headers, by name; `{{ secret('name') }}` is a secret of the vault, read when it is sent.",
+        'none',
+      ),
+      body: optional(
+        sends(roots, REQUEST),
+        "What is not a text is sent as JSON; `{{ secret('name') }}` is a secret of the vault, read when it is sent.",
+        'none',
+      ),
+      idempotent: optional(
+        z.boolean(),
+        'Repeating the call is harmless.',
+        'true for GET, HEAD, OPTIONS, PUT and DELETE',
+      ),
+      keyTtl: optional(keyTtl(), 'How long the vendor remembers the `Idempotency-Key`.', 'it does not'),
+      timeout: optional(
+        timeout(),
+        'The same as `timeout` beside `http`; where both are written they agree.',
+        '`timeout` beside `http`, or `10s`',
+      ),
+      probe: optional(
+        z.strictObject({
+          auth: optional(
+            authPlace(),
+            'What proves who calls, where the probe needs another.',
+            '`auth` of the action',
+          ),
+          method: optional(method(), 'The method.', { default: 'GET' }),
+          url: field(urlOrPath(roots, REQUEST), 'As `url`.'),
+          headers: optional(headers(roots), 'Headers, by name.', 'none'),
+          found: field(
+            pick([...roots, 'result']),
+            'True when it is there; sees `result.status`, `result.headers`, `result.body`.',
+          ),
+          after: optional(after(), 'How long the vendor may still be busy with a call that was given up.', {
+            default: '30s',
+          }),
         }),
-      }),
-      'How to ask whether the effect is there.',
-      'it cannot be asked',
-    ),
-  })
+        'How to ask whether the effect is there.',
+        'it cannot be asked',
+      ),
+    }),
+  )
 }
 
 function makeUpsert(outer: readonly string[]) {
   const roots = [...outer, 'extRef']
   const call = (names: readonly string[], usual: 'POST' | 'PUT', where: string) =>
-    z.strictObject({
-      method: optional(method(), 'The method.', { default: usual }),
-      path: field(requestPath(names, REQUEST), where),
-      body: optional(sends(names, REQUEST), 'What is not a text is sent as JSON.', 'none'),
-      idempotent: optional(z.boolean(), 'Repeating the call is harmless.', 'true for PUT and DELETE'),
-      keyTtl: optional(keyTtl(), 'How long the vendor remembers the `Idempotency-Key`.', 'it does not'),
-    })
-  return z.strictObject({
-    connection: optional(reference(), 'Whose address and credential it goes with.', 'nobody’s'),
-    auth: optional(
-      authPlace(),
-      'What proves who calls, in place of a connection: for all its requests.',
-      'nothing does',
-    ),
-    baseUrl: optional(
-      urlOrPath(outer),
-      'Absolute, http or https; the paths are put behind it. With a connection a path behind its base.',
-      'the connection’s',
-    ),
-    headers: optional(
-      headers(roots),
-      "Headers of all its requests, by name; `{{ secret('name') }}` is a secret of the vault, read when it is sent.",
-      'none',
-    ),
-    extRef: field(send(outer), 'The external reference of the object; `extRef` in what follows.'),
-    find: field(
+    named(
+      'UpsertCallDefinition',
       z.strictObject({
-        method: optional(method(), 'The method.', { default: 'GET' }),
-        path: field(requestPath(roots, REQUEST), 'Behind `baseUrl`; values in it are percent-encoded.'),
-        found: field(pick([...roots, 'result']), 'True when it is there; sees `result`.'),
-        id: optional(
-          pick([...roots, 'result']),
-          'What `update` calls it, as `found.id`; sees `result`.',
-          'none',
-        ),
-        after: optional(after(), 'How long the vendor may still be busy with a call that was given up.', {
-          default: '30s',
-        }),
+        method: optional(method(), 'The method.', { default: usual }),
+        path: field(requestPath(names, REQUEST), where),
+        body: optional(sends(names, REQUEST), 'What is not a text is sent as JSON.', 'none'),
+        idempotent: optional(z.boolean(), 'Repeating the call is harmless.', 'true for PUT and DELETE'),
+        keyTtl: optional(keyTtl(), 'How long the vendor remembers the `Idempotency-Key`.', 'it does not'),
       }),
-      'How to look for the object by its reference.',
-    ),
-    create: field(
-      call(roots, 'POST', 'Behind `baseUrl`.'),
-      'What makes the object; its body should set the reference.',
-    ),
-    // The map first: its errors are reported, rather than that it is not `none`.
-    update: optional(
-      z.union([call([...roots, 'found'], 'PUT', 'Behind `baseUrl`; sees `found.id`.'), oneOf('none')]),
-      'What changes an object that was found; `none`: it is left alone.',
-      { default: 'none' },
-    ),
-    lock: optional(
-      oneOf('single', 'none'),
-      '`single`: one item at a time for a reference, over all routes to the same host.',
-      { default: 'single' },
-    ),
-  })
+    )
+  return named(
+    'UpsertDefinition',
+    z.strictObject({
+      connection: optional(reference(), 'Whose address and credential it goes with.', 'nobody’s'),
+      auth: optional(
+        authPlace(),
+        'What proves who calls, in place of a connection: for all its requests.',
+        'nothing does',
+      ),
+      baseUrl: optional(
+        urlOrPath(outer),
+        'Absolute, http or https; the paths are put behind it. With a connection a path behind its base.',
+        'the connection’s',
+      ),
+      headers: optional(
+        headers(roots),
+        "Headers of all its requests, by name; `{{ secret('name') }}` is a secret of the vault, read when it is sent.",
+        'none',
+      ),
+      extRef: field(send(outer), 'The external reference of the object; `extRef` in what follows.'),
+      find: field(
+        z.strictObject({
+          method: optional(method(), 'The method.', { default: 'GET' }),
+          path: field(requestPath(roots, REQUEST), 'Behind `baseUrl`; values in it are percent-encoded.'),
+          found: field(pick([...roots, 'result']), 'True when it is there; sees `result`.'),
+          id: optional(
+            pick([...roots, 'result']),
+            'What `update` calls it, as `found.id`; sees `result`.',
+            'none',
+          ),
+          after: optional(after(), 'How long the vendor may still be busy with a call that was given up.', {
+            default: '30s',
+          }),
+        }),
+        'How to look for the object by its reference.',
+      ),
+      create: field(
+        call(roots, 'POST', 'Behind `baseUrl`.'),
+        'What makes the object; its body should set the reference.',
+      ),
+      // The map first: its errors are reported, rather than that it is not `none`.
+      update: optional(
+        z.union([call([...roots, 'found'], 'PUT', 'Behind `baseUrl`; sees `found.id`.'), oneOf('none')]),
+        'What changes an object that was found; `none`: it is left alone.',
+        { default: 'none' },
+      ),
+      lock: optional(
+        oneOf('single', 'none'),
+        '`single`: one item at a time for a reference, over all routes to the same host.',
+        { default: 'single' },
+      ),
+    }),
+  )
 }
 
 function makeSchedule(roots: readonly string[]) {
@@ -176,12 +185,29 @@ function makeSchedule(roots: readonly string[]) {
   })
 }
 
+/** The actions, and the fields that belong to each. */
+export const ACTION_FIELDS = {
+  http: { needed: [], optional: ['timeout', 'classify'] },
+  upsert: { needed: [], optional: ['timeout', 'classify'] },
+  function: { needed: [], optional: ['with', 'timeout'] },
+  emit: { needed: [], optional: ['data'] },
+  start: { needed: [], optional: ['with', 'wait'] },
+  schedule: { needed: [], optional: [] },
+  unschedule: { needed: [], optional: [] },
+  agent: { needed: [], optional: ['with', 'timeout'] },
+  operation: { needed: ['connection'], optional: ['with', 'timeout', 'classify'] },
+} as const satisfies Readonly<
+  Record<string, { readonly needed: readonly string[]; readonly optional: readonly string[] }>
+>
+export type ActionName = keyof typeof ACTION_FIELDS
+export const ACTION_NAMES = Object.keys(ACTION_FIELDS) as readonly ActionName[]
+
 export function makeAction(scope: RouteScope) {
   return makeActionOf(actionRoots(scope))
 }
 
 export function makeActionOf(roots: readonly string[]) {
-  return z
+  const action = z
     .strictObject({
       http: optional(makeHttp(roots), 'One request to somebody else’s server.', 'another action'),
       upsert: optional(
@@ -235,19 +261,8 @@ export function makeActionOf(roots: readonly string[]) {
         'the table',
       ),
     })
-    .meta({
-      oneOf: [
-        { required: ['http'] },
-        { required: ['upsert'] },
-        { required: ['function'] },
-        { required: ['emit'] },
-        { required: ['start'] },
-        { required: ['schedule'] },
-        { required: ['unschedule'] },
-        { required: ['agent'] },
-        { required: ['operation', 'connection'] },
-      ],
-    })
+    .meta({ oneOf: ACTION_NAMES.map((name) => ({ required: [name, ...ACTION_FIELDS[name].needed] })) })
+  return named('ActionDefinition', action)
 }
 
 export type ActionInput = z.infer<ReturnType<typeof makeActionOf>>

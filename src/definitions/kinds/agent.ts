@@ -13,7 +13,7 @@ import {
   duration,
   field,
   headerName,
-  json,
+  jsonSchema,
   literal,
   openSend,
   optional,
@@ -59,7 +59,7 @@ const schema = lazily(() =>
       system: optional(openSend(), 'What it is told first; sees the fields of `with`.', 'nothing'),
       user: field(openSend(), 'What it is asked; sees the fields of `with`.'),
       output: optional(
-        z.strictObject({ schema: field(json(), 'A JSON Schema.', 'any JSON') }),
+        z.strictObject({ schema: field(jsonSchema(), 'A JSON Schema.', 'any JSON') }),
         'The form of its answer; what does not fit is asked for again.',
         'the answer is a text',
       ),
@@ -92,6 +92,7 @@ export const agentKind = {
   schema,
   resolve: resolveAgent,
   check: checkAgent,
+  summary: 'A model behind an endpoint that speaks the OpenAI protocol, and its instructions.',
   template: `kind: Agent
 name: NAME
 baseUrl: https://models.example.com/v1

@@ -79,6 +79,7 @@ export const connectionKind: KindDeclaration<ConnectionDocument, ReturnType<type
   resolve: resolveConnection,
   check: (value, around) => [...checkConnection(value, around), ...checkKeyless(value, [])],
   hasEnvironments: true,
+  summary: "A tenant's account at a provider.",
   template: `kind: Connection
 name: NAME
 provider: NAME

@@ -99,6 +99,7 @@ export const credentialKind: KindDeclaration<CredentialDocument, ReturnType<type
   resolve: resolveCredential,
   check: (value, around) => [...checkCredential(value, around), ...checkKeyless(value, [])],
   hasEnvironments: true,
+  summary: 'The secret of an account, and how it authenticates.',
   template: `kind: Credential
 name: NAME
 provider: NAME

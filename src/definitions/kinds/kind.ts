@@ -26,6 +26,8 @@ export interface KindDeclaration<Document extends DefinitionDocument, Schema ext
   check(value: Fields, around: Surroundings): readonly Remark[]
   /** A name may have a document for each environment. */
   readonly hasEnvironments?: true
+  /** One sentence: what a document of this kind is. */
+  readonly summary: string
   /** A document to start from: what `millrace new` writes. */
   readonly template: string
 }

@@ -24,6 +24,7 @@ import {
   duration,
   field,
   literal,
+  named,
   oneOf,
   optional,
   pattern,
@@ -40,6 +41,8 @@ export const envelope = <const Kind extends string>(kind: Kind) => ({
 /** `meaning`: what the two that are not `active` do. */
 export const status = (meaning: string) =>
   optional(oneOf('active', 'paused', 'disabled'), meaning, { default: 'active' })
+
+export const method = () => named('Method', oneOf('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'))
 
 /** One pattern of subjects, or several. */
 export const patterns = () => z.union([pattern(), z.array(pattern()).min(1).max(100)])
@@ -69,37 +72,49 @@ export const count = (max: number) => z.number().int().min(1).max(max)
 
 /** `what` is counted: calls, requests. */
 export const ratePolicy = (what = 'calls ') =>
-  z.strictObject({
-    perMinute: field(count(1_000_000), `How many ${what}a minute.`),
-    burst: optional(count(1_000_000), 'How many at once.', 'a sixth of a minute’s'),
-  })
+  named(
+    'RateDefinition',
+    z.strictObject({
+      perMinute: field(count(1_000_000), `How many ${what}a minute.`),
+      burst: optional(count(1_000_000), 'How many at once.', 'a sixth of a minute’s'),
+    }),
+  )
 
 export const retryInline = () =>
-  z.strictObject({
-    attempts: field(z.number().int().min(1).max(100), 'How often, the first time included.'),
-    delays: optional(
-      z.array(duration(0, 7 * DAY)).max(99),
-      'The pauses in between, one fewer than attempts.',
-      'none',
-    ),
-  })
+  named(
+    'RetryDefinition',
+    z.strictObject({
+      attempts: field(z.number().int().min(1).max(100), 'How often, the first time included.'),
+      delays: optional(
+        z.array(duration(0, 7 * DAY)).max(99),
+        'The pauses in between, one fewer than attempts.',
+        'none',
+      ),
+    }),
+  )
 
 export const drainPolicy = () =>
-  z.strictObject({
-    every: field(duration(SECOND, DAY), 'How often.'),
-    events: field(count(10_000), 'How many items a cycle takes.'),
-    cycles: optional(count(1_000), 'How many cycles, one after another, each time.', { default: 1 }),
-  })
+  named(
+    'DrainDefinition',
+    z.strictObject({
+      every: field(duration(SECOND, DAY), 'How often.'),
+      events: field(count(10_000), 'How many items a cycle takes.'),
+      cycles: optional(count(1_000), 'How many cycles, one after another, each time.', { default: 1 }),
+    }),
+  )
 
 export const circuitPolicy = () =>
-  z.strictObject({
-    failures: optional(count(1_000), 'So many failures one after another.', { default: 5 }),
-    ratio: optional(z.number().min(0.01).max(1), 'Or this share of the calls within a minute.', {
-      default: 0.5,
+  named(
+    'CircuitDefinition',
+    z.strictObject({
+      failures: optional(count(1_000), 'So many failures one after another.', { default: 5 }),
+      ratio: optional(z.number().min(0.01).max(1), 'Or this share of the calls within a minute.', {
+        default: 0.5,
+      }),
+      of: optional(count(1_000), 'The share is looked at from so many calls on.', { default: 20 }),
+      openFor: optional(duration(SECOND, DAY), 'How long until it tries one.', { default: '30s' }),
     }),
-    of: optional(count(1_000), 'The share is looked at from so many calls on.', { default: 20 }),
-    openFor: optional(duration(SECOND, DAY), 'How long until it tries one.', { default: '30s' }),
-  })
+  )
 
 export type RateInput = z.infer<ReturnType<typeof ratePolicy>>
 export type DrainInput = z.infer<ReturnType<typeof drainPolicy>>

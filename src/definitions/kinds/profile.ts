@@ -36,6 +36,7 @@ export const profileKind: KindDeclaration<ProfileDocument, ReturnType<typeof sch
   schema,
   resolve: resolveProfile,
   check: (value, around) => [...checkProfileSort(value), ...checkRetry(value.retry, around)],
+  summary: 'Named retries, rates or drains: one of them.',
   template: `kind: Profile
 name: NAME
 retry: { attempts: 4, delays: [30s, 5m, 1h] }

@@ -31,6 +31,7 @@ import {
   headerText,
   json,
   literal,
+  named,
   oneOf,
   optional,
   partName,
@@ -46,7 +47,7 @@ import { checkKeyless } from '../keyless.ts'
 import { type Fields, milliseconds } from '../written.ts'
 import { isIdempotentMethod, PROBE_AFTER_MS } from './action.ts'
 import { type KindDeclaration, lazily } from './kind.ts'
-import { envelope, type RateInput, ratePolicy } from './parts.ts'
+import { envelope, method, type RateInput, ratePolicy } from './parts.ts'
 import { checkProvider } from './provider-checks.ts'
 
 /** What the requests of an operation see, and what its provider sees of a connection. */
@@ -55,8 +56,7 @@ const CONFIG_ROOTS = ['config'] as const
 const PROBE_ROOTS = ['config', 'vars'] as const
 const ANSWER_ROOTS = ['result'] as const
 
-export const authModel = () => oneOf(...AUTH_MODELS)
-const method = () => oneOf('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS')
+export const authModel = () => named('AuthModelName', oneOf(...AUTH_MODELS))
 
 const request = (roots: readonly string[], usual: 'GET' | 'POST') => ({
   method: optional(method(), 'The method.', { default: usual }),
@@ -94,75 +94,78 @@ const meaningOfAnswers = (otherwise: string) => ({
 })
 
 const operation = () =>
-  z.strictObject({
-    description: optional(literal(), 'For people.', 'none'),
-    ...request(OPERATION_ROOTS, 'POST'),
-    body: optional(
-      sends(OPERATION_ROOTS),
-      'What is not a text is sent as `encoding` says; empty: no body.',
-      '`{{ input }}` of `POST`, `PUT` and `PATCH`',
-    ),
-    encoding: optional(oneOf('json', 'form'), 'How the body is written.', { default: 'json' }),
-    endpoint: optional(reference(), 'Which of `endpoints` it goes to.', 'the base'),
-    input: optional(json(), 'A JSON Schema of what it is given.', 'anything'),
-    output: optional(json(), 'A JSON Schema of what it gives.', 'anything'),
-    idempotency: optional(
-      oneOf(...IDEMPOTENCIES),
-      'What makes a repetition safe: the vendor’s own key, a look, its nature, or nothing.',
-      'as `keyTtl`, `lookup` and the method say',
-    ),
-    keyTtl: optional(
-      duration(SECOND, 90 * DAY),
-      'Of `native`: how long the vendor remembers a key.',
-      'needed with `native`',
-    ),
-    keyHeader: optional(
-      headerName(false),
-      'The header that carries the key; `none`: a template of the request does.',
-      '`idempotency-key` of `native`',
-    ),
-    lookup: optional(
-      z.strictObject({
-        ...request(OPERATION_ROOTS, 'GET'),
-        found: field(pick([...OPERATION_ROOTS, ...ANSWER_ROOTS]), 'True when it is there; sees `result`.'),
-        id: optional(
-          pick([...OPERATION_ROOTS, ...ANSWER_ROOTS]),
-          'What it is called there; sees `result`.',
-          'not known',
-        ),
-        after: optional(
-          duration(0, HOUR),
-          'How long the vendor may still be busy with a call that was given up.',
-          { default: '30s' },
-        ),
-      }),
-      'Of `lookup`: how to ask whether the effect is there.',
-      'needed with `lookup`',
-    ),
-    result: optional(pick(ANSWER_ROOTS), 'What it gives; sees `result`.', 'the body of the answer'),
-    ref: optional(
-      pick(ANSWER_ROOTS),
-      'Where the effect is, in the vendor’s words; sees `result`.',
-      'its `location` or `id`',
-    ),
-    ...meaningOfAnswers('what the provider says'),
-    timeout: optional(duration(1, 10 * MINUTE), 'For the whole exchange.', { default: '30s' }),
-    buckets: optional(
-      z.array(reference()).min(1).max(10),
-      'Of which buckets a call takes a token.',
-      '`default`, where there is one',
-    ),
-    scopes: optional(
-      z.array(literal({ minLength: 1 })).max(50),
-      'What the account must be allowed to do.',
-      'not known',
-    ),
-    deprecated: optional(
-      literal({ minLength: 1 }),
-      'What to use in its place; whoever uses it is told.',
-      'it is current',
-    ),
-  })
+  named(
+    'OperationDefinition',
+    z.strictObject({
+      description: optional(literal(), 'For people.', 'none'),
+      ...request(OPERATION_ROOTS, 'POST'),
+      body: optional(
+        sends(OPERATION_ROOTS),
+        'What is not a text is sent as `encoding` says; empty: no body.',
+        '`{{ input }}` of `POST`, `PUT` and `PATCH`',
+      ),
+      encoding: optional(oneOf('json', 'form'), 'How the body is written.', { default: 'json' }),
+      endpoint: optional(reference(), 'Which of `endpoints` it goes to.', 'the base'),
+      input: optional(json(), 'A JSON Schema of what it is given.', 'anything'),
+      output: optional(json(), 'A JSON Schema of what it gives.', 'anything'),
+      idempotency: optional(
+        oneOf(...IDEMPOTENCIES),
+        'What makes a repetition safe: the vendor’s own key, a look, its nature, or nothing.',
+        'as `keyTtl`, `lookup` and the method say',
+      ),
+      keyTtl: optional(
+        duration(SECOND, 90 * DAY),
+        'Of `native`: how long the vendor remembers a key.',
+        'needed with `native`',
+      ),
+      keyHeader: optional(
+        headerName(false),
+        'The header that carries the key; `none`: a template of the request does.',
+        '`idempotency-key` of `native`',
+      ),
+      lookup: optional(
+        z.strictObject({
+          ...request(OPERATION_ROOTS, 'GET'),
+          found: field(pick([...OPERATION_ROOTS, ...ANSWER_ROOTS]), 'True when it is there; sees `result`.'),
+          id: optional(
+            pick([...OPERATION_ROOTS, ...ANSWER_ROOTS]),
+            'What it is called there; sees `result`.',
+            'not known',
+          ),
+          after: optional(
+            duration(0, HOUR),
+            'How long the vendor may still be busy with a call that was given up.',
+            { default: '30s' },
+          ),
+        }),
+        'Of `lookup`: how to ask whether the effect is there.',
+        'needed with `lookup`',
+      ),
+      result: optional(pick(ANSWER_ROOTS), 'What it gives; sees `result`.', 'the body of the answer'),
+      ref: optional(
+        pick(ANSWER_ROOTS),
+        'Where the effect is, in the vendor’s words; sees `result`.',
+        'its `location` or `id`',
+      ),
+      ...meaningOfAnswers('what the provider says'),
+      timeout: optional(duration(1, 10 * MINUTE), 'For the whole exchange.', { default: '30s' }),
+      buckets: optional(
+        z.array(reference()).min(1).max(10),
+        'Of which buckets a call takes a token.',
+        '`default`, where there is one',
+      ),
+      scopes: optional(
+        z.array(literal({ minLength: 1 })).max(50),
+        'What the account must be allowed to do.',
+        'not known',
+      ),
+      deprecated: optional(
+        literal({ minLength: 1 }),
+        'What to use in its place; whoever uses it is told.',
+        'it is current',
+      ),
+    }),
+  )
 
 const schema = lazily(() =>
   z
@@ -312,6 +315,7 @@ export const providerKind = {
     ...checkProvider(value, around),
     ...checkKeyless(value, []),
   ],
+  summary: 'A kind of system that is called, and its operations.',
   template: `kind: Provider
 name: NAME
 baseUrl: https://api.NAME.example

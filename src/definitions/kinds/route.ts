@@ -260,6 +260,7 @@ export const routeKind: KindDeclaration<RouteDocument, ReturnType<typeof schema>
     ...checkUpsert(value),
     ...checkSensitiveRoute(value, around.sensitive),
   ],
+  summary: 'Sends matching events to one action.',
   template: `kind: Route
 name: NAME
 on: NAME.events.created

@@ -362,6 +362,7 @@ export const sourceKind: KindDeclaration<SourceDocument, ReturnType<typeof schem
     ...checkCatalog(value),
     ...checkSensitiveSource(value),
   ],
+  summary: 'An entry point for events, with its verification.',
   template: `kind: Source
 name: NAME
 verify: { scheme: hmac, secret: { env: WEBHOOK_SECRET } }

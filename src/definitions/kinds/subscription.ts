@@ -24,6 +24,7 @@ import {
   headerName,
   headerText,
   literal,
+  named,
   oneOf,
   optional,
   pick,
@@ -77,7 +78,7 @@ const schema = lazily(() =>
       ),
       status: status('`paused`: deliveries are kept and not sent. `disabled`: what arrives is skipped.'),
       transform: optional(
-        sends(SENT_ROOTS, REQUEST),
+        named('Exclude<Sent, null>', sends(SENT_ROOTS, REQUEST)),
         'The body that is sent.',
         '`id`, `type`, `timestamp` and `data` of the event',
       ),
@@ -157,6 +158,7 @@ export const subscriptionKind: KindDeclaration<SubscriptionDocument, ReturnType<
   schema,
   resolve: resolveSubscription,
   check: checkSubscriptionFields,
+  summary: 'An endpoint, which of our events it receives, and how.',
   template: `kind: Subscription
 name: NAME
 url: https://NAME.example.com/hooks
