@@ -1,6 +1,9 @@
-// Writes docs/definitions.schema.json: `npx tsx scripts/write-definitions-schema.ts`.
+// Writes what is made from the declarations of the kinds: docs/definitions.schema.json and the types of the SDK. `npm run
+// docs` runs it; by itself: `npx tsx scripts/write-definitions-schema.ts`.
 import { writeFileSync } from 'node:fs'
 import { makeJsonSchema } from '../src/definitions/index.ts'
+import { renderDefinitionTypes } from './lib/definition-types.ts'
 
-const target = new URL('../docs/definitions.schema.json', import.meta.url)
-writeFileSync(target, `${JSON.stringify(makeJsonSchema(), null, 2)}\n`)
+const write = (path: string, text: string) => writeFileSync(new URL(`../${path}`, import.meta.url), text)
+write('docs/definitions.schema.json', `${JSON.stringify(makeJsonSchema(), null, 2)}\n`)
+write('src/sdk/definitions.generated.ts', renderDefinitionTypes())

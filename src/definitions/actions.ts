@@ -4,23 +4,15 @@
 import { matchesPattern, parsePattern, parseSubject } from '../core/events/subject/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
+import { closest } from '../core/foundation/text/index.ts'
 import { compileCron } from '../core/ingest/schedule/index.ts'
 import { checkAuth, checkProbeHost } from './auth.ts'
 import type { Surroundings } from './document-context.ts'
 import type { FieldPath, Remark } from './finding.ts'
+import { ACTION_FIELDS, ACTION_NAMES, isIdempotentMethod } from './kinds/action.ts'
 import { checkBaseConnection, checkHttpConnection, checkOperationAction } from './operations.ts'
-import { isIdempotentMethod } from './resolve-actions.ts'
-import { closest, listed } from './suggest.ts'
-
-type Fields = { readonly [key: string]: JsonValue }
-
-function fieldsOf(value: JsonValue | undefined): Fields {
-  return isMap(value) ? (value as Fields) : {}
-}
-
-function isMap(value: JsonValue | undefined): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+import { listed } from './suggest.ts'
+import { type Fields, fieldsOf, isMap } from './written.ts'
 
 const ACTIONS = [
   'http',
@@ -93,14 +85,16 @@ function checkHttpAuth(http: Fields, at: FieldPath, around: Surroundings): reado
   ]
 }
 
-const BELONGS: Readonly<Record<string, readonly string[]>> = {
-  with: ['function', 'start', 'agent', 'operation'],
-  data: ['emit'],
-  wait: ['start'],
-  timeout: ['http', 'upsert', 'function', 'agent', 'operation'],
-  classify: ['http', 'upsert', 'operation'],
-  connection: ['operation'],
-}
+/** Which actions a field belongs to. */
+const BELONGS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  ['with', 'data', 'wait', 'timeout', 'classify', 'connection'].map((field) => [
+    field,
+    ACTION_NAMES.filter((name) => {
+      const { needed, optional } = ACTION_FIELDS[name]
+      return [...needed, ...optional].some((one) => one === field)
+    }),
+  ]),
+)
 
 function checkCompany(chosen: string, names: readonly string[], at: FieldPath): readonly Remark[] {
   return names.flatMap((name) => {

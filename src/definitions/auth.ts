@@ -5,18 +5,9 @@ import type { Surroundings } from './document-context.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkSecrets } from './secrets.ts'
 import { listed } from './suggest.ts'
-
-type Fields = { readonly [key: string]: JsonValue }
+import { type Fields, fieldsOf, isMap } from './written.ts'
 
 const WAYS = ['bearer', 'basic', 'header']
-
-function fieldsOf(value: JsonValue | undefined): Fields {
-  return isMap(value) ? (value as Fields) : {}
-}
-
-function isMap(value: JsonValue | undefined): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 /** For what has `auth`, `connection` and `headers` at `at`; `until`: what happens while the secret is not set. */
 export function checkAuth(

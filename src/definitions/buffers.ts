@@ -5,10 +5,8 @@ import { formatDuration, isSameFormula, parseDuration, readFormula } from '../co
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { Remark } from './finding.ts'
 import { changeOf, isTelling } from './key-words.ts'
-import { MAX_WAIT_MS } from './resolve.ts'
-import { DEBOUNCE_WINDOWS } from './resolve-buffers.ts'
-
-type Fields = { readonly [key: string]: JsonValue }
+import { DEBOUNCE_WINDOWS, MAX_WAIT_MS } from './kinds/parts.ts'
+import { type Fields, fieldsOf } from './written.ts'
 
 export function checkBuffers(route: Fields): readonly Remark[] {
   return [
@@ -19,10 +17,6 @@ export function checkBuffers(route: Fields): readonly Remark[] {
     ...checkDebounce(route),
     ...checkNote(fieldsOf(route.keyMigration)),
   ]
-}
-
-function fieldsOf(value: JsonValue | undefined): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
 }
 
 function milliseconds(value: JsonValue | undefined): number | null {

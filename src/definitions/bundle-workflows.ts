@@ -8,8 +8,9 @@ import type {
   WorkflowDocument,
 } from '../core/definitions/documents/index.ts'
 import { compileTemplate } from '../core/expression/index.ts'
+import { closest } from '../core/foundation/text/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
-import { closest, listed } from './suggest.ts'
+import { listed } from './suggest.ts'
 
 /** A workflow of the files, and how to report on it. */
 export interface BundleWorkflow {

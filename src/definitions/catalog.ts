@@ -8,8 +8,7 @@ import { makeTrie, parsePattern, parseSubject } from '../core/events/subject/ind
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { closestSubject } from './suggest.ts'
-
-type Fields = { readonly [key: string]: JsonValue }
+import type { Fields } from './written.ts'
 
 const SCHEMA_FINDINGS_MAX = 5
 
@@ -113,3 +112,15 @@ export function reportUnpublished(
 
 const DECLARE =
   'no source, rule, route or workflow does; if a function or `POST /v1/events` will, list it in `emits` of the function or in the `catalog` of a source'
+
+/** At `at`: a JSON Schema that will be compiled. */
+export function checkJsonSchema(schema: JsonValue | undefined, at: FieldPath): readonly Remark[] {
+  if (schema === undefined) return []
+  const compiled = compileSchema(schema)
+  if (compiled.ok) return []
+  return compiled.problems.map(({ message, path }) => ({
+    rule: 'catalogSchema',
+    message,
+    path: [...at, ...path],
+  }))
+}

@@ -6,8 +6,8 @@ import { copyPlain, type JsonValue } from '../core/foundation/json/index.ts'
 import { type CompileDeps, compileDefinitions } from './compile.ts'
 import { type FieldPath, type Finding, RULES, type RuleId } from './finding.ts'
 import { importSubscription } from './import-subscriptions.ts'
+import type { Kind } from './kinds/index.ts'
 import type { ReadDocument } from './read.ts'
-import type { Kind } from './schema.ts'
 import { DEPTH_MAX } from './source-text.ts'
 
 /** As written, field by field. */

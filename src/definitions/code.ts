@@ -11,8 +11,8 @@ import { findInCode } from './code-positions.ts'
 import { writeYaml } from './document-as-yaml.ts'
 import { documentNameFault } from './fields.ts'
 import { type Finding, type Remark, RULES, type RuleName } from './finding.ts'
+import { KIND_NAMES, OTHER_KINDS } from './kinds/index.ts'
 import type { ReadDocument } from './read.ts'
-import { OTHER_KINDS, SCHEMAS } from './schema.ts'
 import { DEPTH_MAX, makeFinding, makeSourceText, type SourceText } from './source-text.ts'
 
 export interface KnownFunction {
@@ -29,7 +29,7 @@ export interface ReadCode {
   readonly findings: readonly Finding[]
 }
 
-const KINDS: readonly string[] = ['Function', ...Object.keys(SCHEMAS), ...OTHER_KINDS]
+const KINDS: readonly string[] = ['Function', ...KIND_NAMES, ...OTHER_KINDS]
 const PROBLEMS = { build: 'codeBuild', load: 'codeLoad', size: 'codeSize' } as const
 const TIMEOUT_MS_MAX = 10 * MINUTE
 

@@ -3,52 +3,33 @@
 import { BUILT_IN_PROVIDERS } from '../connectors/index.ts'
 import type { OutboundPolicy } from '../core/access/network/index.ts'
 import type {
-  AgentDocument,
   Authored,
   DefinitionDocument,
   ProfileDocument,
   ProviderDocument,
 } from '../core/definitions/documents/index.ts'
+import { closest } from '../core/foundation/text/index.ts'
 import { reportBundle, reportMigrations } from './bundle.ts'
 import { reportAction, reportWorkflows } from './bundle-workflows.ts'
 import { reportUnpublished } from './catalog.ts'
-import { compareFindings, type FieldPath, type Finding, type Remark } from './finding.ts'
+import { compareFindings, type FieldPath, type Finding, missing, type Remark } from './finding.ts'
 import { importSpelling } from './import.ts'
 import { importSubscription } from './import-subscriptions.ts'
 import { knownIntegrations, USUAL_ENVIRONMENT } from './integrations.ts'
-import { checkShape, missing } from './issues.ts'
+import { checkShape } from './issues.ts'
+import { declarationOf, KIND_NAMES, KINDS, type Kind, OTHER_KINDS } from './kinds/index.ts'
+import type { Known } from './kinds/kind.ts'
+import type { EnvironmentName } from './kinds/parts.ts'
 import { checkLiterals, deployedLiterals } from './literals.ts'
 import { type ReadableStreams, reportDurables } from './nats.ts'
 import { type Proof, reportNets } from './nets.ts'
 import { knownProfiles } from './profiles.ts'
 import { type ReadDocument, readDocuments } from './read.ts'
-import { checkRelations } from './relations.ts'
-import { type Known, resolveProfile, resolveRoute, resolveSource } from './resolve.ts'
-import { resolveAgent } from './resolve-agents.ts'
-import { resolveConnection, resolveCredential } from './resolve-connections.ts'
-import { resolveProvider } from './resolve-providers.ts'
-import { resolveSubscription } from './resolve-subscriptions.ts'
-import { resolveWorkflow } from './resolve-workflows.ts'
-import {
-  type AgentInput,
-  type ConnectionInput,
-  type CredentialInput,
-  type Kind,
-  OTHER_KINDS,
-  type ProfileInput,
-  type ProviderInput,
-  type RouteInput,
-  SCHEMAS,
-  type SourceInput,
-  type SubscriptionInput,
-  type WorkflowInput,
-} from './schema.ts'
-import type { EnvironmentName } from './schema-connections.ts'
 import { checkSentSecrets } from './secrets.ts'
 import { encryptedTargets, type SensitiveSource, sensitiveSources } from './sensitive.ts'
 import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
 import { type Endpoint, freshEndpoints, reportHeld, reportSubscriptions } from './subscriptions.ts'
-import { closest, listed } from './suggest.ts'
+import { listed } from './suggest.ts'
 
 export interface CompileDeps {
   /** The hash of the code that has the function, or null. */
@@ -126,15 +107,7 @@ export function compileDefinitions(
   const read = readDocuments(files)
   const { documents, notes } = importAll([...read.documents, ...coded])
   const checked = checkDocuments(documents, deps)
-  const profiles = new Map([...(deps.profiles ?? []), ...profilesOf(checked.sound)])
-  const { functions, timeouts = () => null } = deps
-  const known: Known = {
-    functions,
-    timeouts,
-    profiles,
-    agents: agentsOf(checked.sound, deps, profiles),
-    providers: providersOf(checked.sound, deps),
-  }
+  const known = knownBy(checked.sound, deps)
   const values = documents.map(({ value }) => value)
   const sensitive = sensitiveSources([...values, ...sourcesBeside(values, deps)])
   const isElsewhere = elsewhere(documents, deps.environment)
@@ -332,7 +305,7 @@ export function checkDocuments(
     refusesLiteral: literalRefusal(deps),
     busPrefix: deps.busPrefix,
     streams: deps.streams,
-    integrations: knownIntegrations(values, deps.deployedDocuments, deps.environment),
+    integrations: knownIntegrations(values, deps.deployedDocuments, readProvider, deps.environment),
     agents: namesOf('Agent', values, deps),
     workflows: namesOf('Workflow', values, deps),
   }
@@ -342,7 +315,7 @@ export function checkDocuments(
       typeof kind === 'string'
         ? [
             ...checkShape(kind, document.value),
-            ...checkRelations(kind, document.value, around),
+            ...declarationOf(kind).check(document.value, around),
             ...checkLiterals(document.value, around.refusesLiteral),
             ...checkSentSecrets(document.value, around),
             ...duplicate(document, first),
@@ -356,6 +329,11 @@ export function checkDocuments(
     else if (kind !== 'Profile') isSourceLost = true
   }
   return { sound, findings, isSourceLost }
+}
+
+function readProvider(value: ReadDocument['value']): ProviderDocument | null {
+  const { schema, resolve } = KINDS.Provider
+  return schema().safeParse(value).success ? resolve(value as never) : null
 }
 
 function literalRefusal({
@@ -389,7 +367,7 @@ function sourcesBeside(
 
 function kindOf({ value }: ReadDocument): Kind | Remark {
   const { kind } = value
-  const known = Object.keys(SCHEMAS)
+  const known: readonly string[] = KIND_NAMES
   const path = ['kind']
   if (kind === undefined)
     return { ...missing(path), rule: 'kind', message: `\`kind\` is missing: one of ${listed(known)}` }
@@ -423,7 +401,7 @@ function duplicate(document: ReadDocument, first: Map<string, Finding>): readonl
 /** A name may have a document for each environment. */
 function environmentOf({ value }: ReadDocument): string | null {
   const { kind, environment } = value
-  if (kind !== 'Connection' && kind !== 'Credential') return null
+  if (!KIND_NAMES.some((one) => one === kind && declarationOf(one).hasEnvironments === true)) return null
   return typeof environment === 'string' ? environment : null
 }
 
@@ -443,65 +421,38 @@ function elsewhere(
   }
 }
 
-function profilesOf(sound: readonly Sound[]): ReadonlyMap<string, ProfileDocument> {
-  const profiles = sound.filter(({ kind }) => kind === 'Profile').map(({ document }) => profileOf(document))
-  return new Map(profiles.map((profile) => [profile.name, profile]))
-}
-
-/** The valid ones of the files, and the deployed ones besides them. */
-function agentsOf(
+/** Valid ones of the files, in their normal form. */
+function resolvedOf<Name extends Kind>(
+  kind: Name,
   sound: readonly Sound[],
-  deps: CompileDeps,
-  profiles: Known['profiles'],
-): ReadonlyMap<string, AgentDocument> {
-  const own = sound.filter(({ kind }) => kind === 'Agent').map(({ document }) => agentOf(document, profiles))
-  const beside = (deps.deployedDocuments ?? []).filter((one) => one.kind === 'Agent')
-  return new Map([...beside, ...own].map((agent) => [agent.name, agent]))
+  known: Known,
+): readonly Extract<DefinitionDocument, { readonly kind: Name }>[] {
+  const own = sound.filter((one) => one.kind === kind).flatMap((one) => resolve(one, known) ?? [])
+  return own as Extract<DefinitionDocument, { readonly kind: Name }>[]
 }
 
-/** The same for providers, and those that come with Millrace. */
-function providersOf(sound: readonly Sound[], deps: CompileDeps): ReadonlyMap<string, ProviderDocument> {
-  const own = sound.flatMap(({ kind, document }) =>
-    kind === 'Provider' ? [resolveProvider(document.value as unknown as ProviderInput)] : [],
-  )
-  const beside = (deps.deployedDocuments ?? []).filter((one) => one.kind === 'Provider')
-  return new Map([...beside, ...own, ...BUILT_IN_PROVIDERS].map((one) => [one.name, one]))
+function byName<Document extends { readonly name: string }>(
+  documents: readonly Document[],
+): ReadonlyMap<string, Document> {
+  return new Map(documents.map((one) => [one.name, one]))
 }
 
-function agentOf(document: ReadDocument, profiles: Known['profiles']): AgentDocument {
-  return resolveAgent(document.value as unknown as AgentInput, profiles)
-}
-
-function credentialOf(input: CredentialInput, { providers }: Known): DefinitionDocument | null {
-  const usual = providers.get(input.provider)?.auth.find((one) => one !== 'none') ?? null
-  return resolveCredential(input, usual)
-}
-
-function profileOf(document: ReadDocument): ProfileDocument {
-  return resolveProfile(document.value as unknown as ProfileInput)
+/** What documents refer to: the valid ones of the files, the deployed ones besides them, and what comes with Millrace. */
+function knownBy(sound: readonly Sound[], deps: CompileDeps): Known {
+  const { functions, timeouts = () => null, deployedDocuments = [] } = deps
+  const nothing: Known = { functions, timeouts, profiles: new Map(), agents: new Map(), providers: new Map() }
+  const profiles = new Map([...(deps.profiles ?? []), ...byName(resolvedOf('Profile', sound, nothing))])
+  const withProfiles = { ...nothing, profiles }
+  const agents = deployedDocuments.filter((one) => one.kind === 'Agent')
+  const providers = deployedDocuments.filter((one) => one.kind === 'Provider')
+  return {
+    ...withProfiles,
+    agents: byName([...agents, ...resolvedOf('Agent', sound, withProfiles)]),
+    providers: byName([...providers, ...resolvedOf('Provider', sound, withProfiles), ...BUILT_IN_PROVIDERS]),
+  }
 }
 
 function resolve({ kind, document }: Sound, known: Known): DefinitionDocument | null {
-  // The schema has checked each of these; its own copy would cost a second walk and change nothing.
-  const { value } = document as { value: unknown }
-  switch (kind) {
-    case 'Source':
-      return resolveSource(value as SourceInput)
-    case 'Route':
-      return resolveRoute(value as RouteInput, known)
-    case 'Workflow':
-      return resolveWorkflow(value as WorkflowInput, known)
-    case 'Agent':
-      return agentOf(document, known.profiles)
-    case 'Subscription':
-      return resolveSubscription(value as SubscriptionInput, known)
-    case 'Provider':
-      return known.providers.get(String(document.value.name)) ?? null
-    case 'Connection':
-      return resolveConnection(value as ConnectionInput)
-    case 'Credential':
-      return credentialOf(value as CredentialInput, known)
-    case 'Profile':
-      return profileOf(document)
-  }
+  // The schema has checked it; its own copy would cost a second walk and change nothing.
+  return declarationOf(kind).resolve(document.value, known)
 }

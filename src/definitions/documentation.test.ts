@@ -1,33 +1,28 @@
 import { describe, expect, test } from 'vitest'
 import { hashDocument } from '../core/definitions/documents/index.ts'
 import { renderDefinitions } from './documentation.ts'
-import { compileDefinitions, makeJsonSchema } from './index.ts'
-import { findMeaning, MEANINGS } from './meanings.ts'
+import { compileDefinitions } from './index.ts'
+import { factsOf, makeFactSchema } from './json-schema.ts'
 import { schemaFields } from './schema-fields.ts'
 
-const schema = makeJsonSchema()
+const schema = makeFactSchema()
 const fields = [...schemaFields(schema)]
 
 describe('what fields mean', () => {
-  test('is documented for every field, and for nothing else', () => {
-    expect(fields.length).toBeGreaterThan(60)
-    const unsaid = fields.filter(({ kind, path }) => findMeaning(kind, path) === null)
+  test('is documented for every field', () => {
+    expect(fields.length).toBeGreaterThan(400)
+    const unsaid = fields.filter(({ schema }) => factsOf(schema) === null)
     expect(unsaid.map(({ kind, path }) => `${kind}.${path}`)).toEqual([])
-    const paths = new Set(fields.flatMap(({ kind, path }) => [`${kind}.${path}`, `*.${path}`]))
-    expect(Object.keys(MEANINGS).filter((path) => !paths.has(path))).toEqual([])
   })
 
   test('says the default of every field that may be omitted', () => {
-    const silent = fields.filter(({ kind, path, isNeeded }) => {
-      const found = findMeaning(kind, path)
+    const silent = fields.filter(({ schema, path, isNeeded }) => {
+      const found = factsOf(schema)
       return (
         !isNeeded && !path.endsWith('*') && found?.default === undefined && found?.otherwise === undefined
       )
     })
-    const paths = [...new Set(silent.map(({ kind, path }) => `${kind}.${path}`))]
-    // One of these three is required.
-    const places = ['env', 'ref', 'file'].map((place) => `Source.verify.secret.${place}`)
-    expect(paths).toEqual(places)
+    expect(silent.map(({ kind, path }) => `${kind}.${path}`)).toEqual([])
   })
 
   test('is in the schema, for editors', () => {
@@ -190,8 +185,8 @@ function hashOf(document: Tree): string {
   return hashDocument(documents[0] as Parameters<typeof hashDocument>[0])
 }
 
-const withDefault = fields.flatMap(({ kind, path }) => {
-  const value = findMeaning(kind, path)?.default
+const withDefault = fields.flatMap(({ kind, path, schema }) => {
+  const value = factsOf(schema)?.default
   return value === undefined ? [] : [{ kind, path, value }]
 })
 

@@ -1,6 +1,6 @@
 // docs/definitions-reference.md, from the JSON Schema of the language.
 
-import { findMeaning } from './meanings.ts'
+import { factsOf } from './json-schema.ts'
 import { type Json, type SchemaField, schemaFields } from './schema-fields.ts'
 
 const MEANS: Readonly<Record<string, string>> = {
@@ -37,12 +37,12 @@ ${sections.join('\n')}`
 }
 
 function renderRow(variants: readonly SchemaField[]): string {
-  const { kind, path } = variants[0] as SchemaField
+  const { path } = variants[0] as SchemaField
   const schemas = variants.map(({ schema }) => schema)
   const values = [...new Set(schemas.map(kindOfValue))].join(' or ')
   const strings = [...new Set(schemas.flatMap(meaningsOf))].map((one) => MEANS[one] ?? one).join(', ')
   const isNeeded = variants.every((variant) => variant.isNeeded)
-  const found = findMeaning(kind, path)
+  const found = factsOf((variants[0] as SchemaField).schema)
   const given = found?.default === undefined ? found?.otherwise : `\`${found.default}\``
   const leftOut = isNeeded ? 'needed' : (given ?? '')
   return `| \`${path}\` | ${values} | ${strings} | ${leftOut} | ${found?.meaning ?? ''} |`

@@ -118,6 +118,56 @@ function whereIs(root: string, message: string): { message: string; isBatch: boo
   return { message: `\`${root}\` is not in scope here: it is there ${ELSEWHERE[root]}`, isBatch: false }
 }
 
+// --- What a field means
+
+/** Facts about a field that its value does not show: editors, references, SDK types and forms are made from them. */
+export interface FieldFacts {
+  readonly meaning: string
+  /** The default when the field is omitted, as it could be written. */
+  readonly default?: string | number | boolean
+  /** The same in words, if it is not a value. */
+  readonly otherwise?: string
+  /** The first release that has it; omitted: 0.1. */
+  readonly since?: string
+  /** A value, as it could be written. */
+  readonly example?: JsonValue
+  /** Its normal form is the written value, a duration in milliseconds, and it is omitted if it was not written. */
+  readonly carried?: true
+}
+
+/** By schema. `.meta` would copy the schema of each field. */
+export const FACTS = new WeakMap<object, FieldFacts>()
+
+/** What an omitted field means: in words, or with more facts. */
+type LeftOut = string | Omit<FieldFacts, 'meaning'>
+
+/** A field that must be written. `leftOut` only where its schema accepts that it is missing. */
+export function field<Schema extends z.ZodType>(
+  schema: Schema,
+  meaning: string,
+  leftOut: LeftOut = {},
+): Schema {
+  const facts = typeof leftOut === 'string' ? { otherwise: leftOut } : leftOut
+  FACTS.set(schema, { meaning, ...facts })
+  return schema
+}
+
+/** The names that types of the SDK have. */
+export const NAMED = new WeakMap<object, string>()
+
+export function named<Schema extends z.ZodType>(name: string, schema: Schema): Schema {
+  NAMED.set(schema, name)
+  return schema
+}
+
+export function optional<Schema extends z.ZodType>(
+  schema: Schema,
+  meaning: string,
+  leftOut: LeftOut,
+): z.ZodOptional<Schema> {
+  return field(schema.optional(), meaning, leftOut)
+}
+
 function stringOf(
   meaning: StringMeaning,
   check: (text: string, context: Refinement) => void,
@@ -283,24 +333,40 @@ function secretFile() {
 
 /** Where a secret is stored. */
 export function secretPlace() {
-  return z
+  const place = z
     .strictObject({
-      env: environmentName().optional(),
-      ref: vaultEntry().optional(),
-      file: secretFile().optional(),
+      env: optional(environmentName(), 'An environment variable of the node.', '`ref` or `file` is needed'),
+      ref: optional(vaultEntry(), 'A secret of the tenant’s vault.', '`env` or `file` is needed'),
+      file: optional(secretFile(), 'A file of the node’s folder of secrets.', '`env` or `ref` is needed'),
     })
     .meta({ oneOf: [{ required: ['env'] }, { required: ['ref'] }, { required: ['file'] }] })
+  return named('SecretReference', place)
 }
 
 /** The proof of the caller's identity, on a request itself; `isSet`: headers that it may not name. */
 export function authPlace(isSet?: (name: string) => boolean) {
-  return z
+  const place = z
     .strictObject({
-      bearer: secretPlace().optional(),
-      basic: z.strictObject({ user: username(), password: secretPlace() }).optional(),
-      header: z.strictObject({ name: authHeaderName(isSet), value: secretPlace() }).optional(),
+      bearer: optional(secretPlace(), 'A secret that is sent as `Authorization: Bearer …`.', 'another way'),
+      basic: optional(
+        z.strictObject({
+          user: field(username(), 'The user name, without a colon.'),
+          password: field(secretPlace(), 'The secret that is the password.'),
+        }),
+        'A user and a password, sent as `Authorization: Basic …`.',
+        'another way',
+      ),
+      header: optional(
+        z.strictObject({
+          name: field(authHeaderName(isSet), 'The name of the header.'),
+          value: field(secretPlace(), 'The secret that is its whole value.'),
+        }),
+        'A secret that is sent in a header of its own.',
+        'another way',
+      ),
     })
     .meta({ oneOf: [{ required: ['bearer'] }, { required: ['basic'] }, { required: ['header'] }] })
+  return named('AuthDefinition', place)
 }
 
 const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
@@ -375,7 +441,7 @@ export function pattern() {
 // --- Units
 
 /** How a number without a unit was probably meant. */
-export const UNITS = z.registry<{ unit: 'duration' | 'size' }>()
+export const UNITS = z.registry<{ unit: 'duration' | 'size'; word?: string }>()
 
 export function duration(minMs: number, maxMs: number, word?: string) {
   const check = (text: string, context: Refinement) => {
@@ -398,7 +464,10 @@ export function duration(minMs: number, maxMs: number, word?: string) {
     }
   }
   const pattern = word === undefined ? '^[0-9]+(ms|s|m|h|d)$' : `^([0-9]+(ms|s|m|h|d)|${word})$`
-  return stringOf('name', check, { pattern }).register(UNITS, { unit: 'duration' })
+  return stringOf('name', check, { pattern }).register(UNITS, {
+    unit: 'duration',
+    ...(word === undefined ? {} : { word }),
+  })
 }
 
 export function size(minBytes: number, maxBytes: number) {
@@ -713,6 +782,11 @@ export function sends(roots: readonly string[], { secrets = false }: SendOptions
 /** Any value, used as it is: no text in it is a template. */
 export function json() {
   return z.unknown().meta({ 'x-tree': 'json' satisfies Tree })
+}
+
+/** A JSON Schema; what it may be is checked beside it. */
+export function jsonSchema() {
+  return named('JsonSchema', json())
 }
 
 /** The path of a value in an event: `payload.user.email`. */

@@ -184,3 +184,7 @@ export function compareFindings(a: Finding, b: Finding): number {
 function numberOf(rule: RuleId): number {
   return Number(rule.replace(/^[A-Z]+/, ''))
 }
+
+export function missing(path: FieldPath): Remark {
+  return { rule: 'missing', message: `\`${path.at(-1)}\` is missing`, path }
+}

@@ -2,10 +2,10 @@
 
 import { parseAllowed, vendorNames } from '../core/access/network/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
+import { closest } from '../core/foundation/text/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
-import { closest, listed } from './suggest.ts'
-
-type Fields = { readonly [key: string]: JsonValue }
+import { listed } from './suggest.ts'
+import type { Fields } from './written.ts'
 
 export function checkGuards(source: Fields): readonly Remark[] {
   return [

@@ -6,8 +6,7 @@ import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { FieldPath } from './finding.ts'
 import { type Imported, moved, type Rewriting, rewritten } from './import-origins.ts'
 import type { ReadDocument } from './read.ts'
-
-type Fields = { readonly [key: string]: JsonValue }
+import { type Fields, fieldsOf, isMap } from './written.ts'
 
 const SPELLINGS = ['initial_place', 'trigger', 'token_schema', 'initial_data_mapping'] as const
 
@@ -21,10 +20,6 @@ export function importSpelling(document: ReadDocument): Imported | null {
   if (!isOther) return null
   const work: Rewriting = { origins: [], notes: [] }
   return rewritten(document, rewriteWorkflow(value, work), work)
-}
-
-function fieldsOf(value: JsonValue | undefined): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
 }
 
 function rewriteWorkflow(value: Fields, work: Rewriting): Fields {
@@ -181,10 +176,6 @@ function rewriteList(
       return [String(id), rewrite(part, [field, index], now, work)]
     }),
   )
-}
-
-function isMap(value: JsonValue): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** A display name becomes the description. */

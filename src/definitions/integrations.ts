@@ -4,13 +4,11 @@
 import { BUILT_IN_PROVIDERS } from '../connectors/index.ts'
 import type { AuthModel, DefinitionDocument, ProviderDocument } from '../core/definitions/documents/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
+import { closest } from '../core/foundation/text/index.ts'
 import type { FieldPath, Remark, RuleName } from './finding.ts'
-import { resolveProvider } from './resolve-providers.ts'
-import { type ProviderInput, SCHEMAS } from './schema.ts'
-import type { EnvironmentName } from './schema-connections.ts'
-import { closest, listed } from './suggest.ts'
-
-export type Fields = { readonly [key: string]: JsonValue }
+import type { EnvironmentName } from './kinds/parts.ts'
+import { listed } from './suggest.ts'
+import { type Fields, fieldsOf } from './written.ts'
 
 /** A connection or a credential, as far as it could be read. */
 export interface KnownAccount {
@@ -39,6 +37,8 @@ export const USUAL_ENVIRONMENT: EnvironmentName = 'DEV'
 export function knownIntegrations(
   values: readonly Fields[],
   given: readonly DefinitionDocument[] | undefined,
+  /** null: it has an error of its own. */
+  readProvider: (value: Fields) => ProviderDocument | null,
   environment: EnvironmentName = USUAL_ENVIRONMENT,
 ): KnownIntegrations {
   const deployedDocuments = given ?? []
@@ -58,11 +58,6 @@ export function knownIntegrations(
     environment,
     isWhole: given !== undefined,
   }
-}
-
-function readProvider(value: Fields): ProviderDocument | null {
-  const isSound = SCHEMAS.Provider.safeParse(value).success
-  return isSound ? resolveProvider(value as unknown as ProviderInput) : null
 }
 
 function accountsOf(
@@ -148,14 +143,6 @@ export function checkConnectionName(
   const others = accounts.map((one) => String(one.environment))
   const message = `the connection \`${name}\` is for ${listed(others)} alone, and here is \`${environment}\`: calls would be dead letters. Add a document for it, or one without \`environment\``
   return [{ rule: 'elsewhere', severity: 'warning', message, path }]
-}
-
-export function fieldsOf(value: JsonValue | undefined): Fields {
-  return isMap(value) ? (value as Fields) : {}
-}
-
-export function isMap(value: JsonValue | undefined): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Whether a text in it is computed. */

@@ -2,10 +2,11 @@
 
 import * as z from 'zod'
 import { isNumeral, type JsonValue } from '../core/foundation/json/index.ts'
+import { closest } from '../core/foundation/text/index.ts'
 import { type IssueParams, UNITS } from './fields.ts'
-import type { FieldPath, Remark } from './finding.ts'
-import { type Kind, SCHEMAS, schemaFor } from './schema.ts'
-import { closest, listed } from './suggest.ts'
+import { type FieldPath, missing, type Remark } from './finding.ts'
+import { declarationOf, type Kind, schemaFor } from './kinds/index.ts'
+import { listed } from './suggest.ts'
 
 type Issue = z.core.$ZodIssue
 type Value = { readonly [key: string]: JsonValue }
@@ -113,10 +114,6 @@ function wrongValue(path: FieldPath, values: readonly string[], place: Place): R
   const near = closest(value, values) ?? (values.length === 1 ? values[0] : undefined)
   const rule = path.length === 1 && path[0] === 'apiVersion' ? 'apiVersion' : 'value'
   return { rule, message: `this is ${choice}`, path, ...(near === undefined ? {} : { suggestedText: near }) }
-}
-
-export function missing(path: FieldPath): Remark {
-  return { rule: 'missing', message: `\`${path.at(-1)}\` is missing`, path }
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {
@@ -230,7 +227,7 @@ function tagsOf(option: z.ZodObject, discriminator: string): readonly string[] {
 }
 
 function schemaAt(path: FieldPath, place: Place, keepUnion = false): z.ZodType | undefined {
-  let schema: z.ZodType | undefined = SCHEMAS[place.kind]
+  let schema: z.ZodType | undefined = declarationOf(place.kind).schema()
   for (const [index, step] of path.entries()) {
     const here = enter(schema, valueAt(place.value, path.slice(0, index)))
     if (here instanceof z.ZodObject) schema = here.shape[step] as z.ZodType | undefined

@@ -2,10 +2,9 @@
 // docs/definitions.schema.json, and a test says when that file is out of date.
 
 import * as z from 'zod'
-import type { Tree } from './fields.ts'
-import { findMeaning } from './meanings.ts'
-import { languageSchema } from './schema.ts'
-import { type Json, schemaFields } from './schema-fields.ts'
+import { FACTS, type FieldFacts, type Tree } from './fields.ts'
+import { declarationOf, KIND_NAMES } from './kinds/index.ts'
+import type { Json } from './schema-fields.ts'
 
 const TREES: Readonly<Record<Tree, string>> = {
   sends: '#/$defs/Sends',
@@ -13,26 +12,39 @@ const TREES: Readonly<Record<Tree, string>> = {
   json: '#/$defs/Json',
 }
 
+/** Published in one form; documentation.ts reads what editors have no use for. */
+const FACT = 'x-facts'
+
+export function factsOf(schema: Json): FieldFacts | null {
+  return (schema[FACT] as FieldFacts | undefined) ?? null
+}
+
 export function makeJsonSchema(): Json {
-  const schema = z.toJSONSchema(languageSchema, {
+  return JSON.parse(JSON.stringify(makeFactSchema(), (key, value) => (key === FACT ? undefined : value)))
+}
+
+function documentSchemas(): [z.ZodObject, ...z.ZodObject[]] {
+  return KIND_NAMES.map((kind) => declarationOf(kind).schema()) as unknown as [z.ZodObject, ...z.ZodObject[]]
+}
+
+/** With the facts of each field. */
+export function makeFactSchema(): Json {
+  const schema = z.toJSONSchema(z.discriminatedUnion('kind', documentSchemas()), {
     io: 'input',
     target: 'draft-2020-12',
     reused: 'inline',
-    override: ({ jsonSchema }) => {
+    override: ({ zodSchema, jsonSchema }) => {
       const written = jsonSchema as Json
       const tree = written['x-tree'] as Tree | undefined
-      if (tree === undefined) return
-      delete written['x-tree']
-      written.$ref = TREES[tree]
+      if (tree !== undefined) {
+        delete written['x-tree']
+        written.$ref = TREES[tree]
+      }
+      const facts = FACTS.get(zodSchema)
+      if (facts !== undefined) Object.assign(written, described(facts))
     },
   }) as Json
   const action = shareAction(schema)
-  for (const { kind, path, schema: field } of schemaFields(schema)) {
-    const found = findMeaning(kind, path)
-    if (found === null) continue
-    field.description = found.meaning
-    if (found.default !== undefined) field.default = found.default
-  }
   const { $schema, ...rest } = schema
   return {
     $schema,
@@ -42,6 +54,11 @@ export function makeJsonSchema(): Json {
     ...rest,
     $defs: { Action: action, Sends: SENDS, Condition: CONDITION, Filter: FILTER, Json: JSON_VALUE },
   }
+}
+
+function described(facts: FieldFacts): Json {
+  const { meaning: description, default: usual } = facts
+  return { description, ...(usual === undefined ? {} : { default: usual }), [FACT]: facts }
 }
 
 /** A workflow's action is the same as a route's: written once, and referenced wherever a step is. */
@@ -56,7 +73,10 @@ function shareAction(schema: Json): Json {
     ['places', ['onEnter']],
     ['transitions', ['do', 'undo']],
   ] as const) {
-    for (const part of parts) partOf(field)[part] = { $ref: '#/$defs/Action' }
+    for (const part of parts) {
+      const facts = factsOf(partOf(field)[part] as Json) as FieldFacts
+      partOf(field)[part] = { $ref: '#/$defs/Action', ...described(facts) }
+    }
   }
   return of('Route').do as Json
 }

@@ -3,12 +3,10 @@
 
 import { OWN_KEY_PREFIX } from '../core/effects/action/index.ts'
 import { type Formula, type FormulaRead, readFormula } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/foundation/json/index.ts'
 import { scopeOf } from './expression-names.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { changeOf, isChangingPart, isOperationPart, isTelling, isVersionPart, lifeOf } from './key-words.ts'
-
-type Fields = { readonly [key: string]: JsonValue }
+import { type Fields, fieldsOf } from './written.ts'
 
 /** The net decides how wide the key of a step is: it fires once, or on every round. */
 export function checkKey(route: Fields, of: 'route' | 'step' = 'route'): readonly Remark[] {
@@ -129,10 +127,6 @@ function recordRemarks(formula: Formula): readonly Remark[] {
   const named = part === undefined ? 'the operation or version in `extRef`' : `\`${part.path}\``
   const message = `\`uniqueness: record\` means one effect per object, and ${named} makes one per operation: leave it out, or say \`uniqueness: operation\``
   return [{ rule: 'keyTooNarrow', severity: 'warning', message, path: ['key'] }]
-}
-
-function fieldsOf(value: JsonValue | undefined): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
 }
 
 /** Whether its call usually changes an existing object. */

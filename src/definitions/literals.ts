@@ -4,8 +4,7 @@ import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import { findLiterals, USER_INFO_WHAT } from '../core/secrets/index.ts'
 import type { Remark } from './finding.ts'
-
-type Fields = { readonly [key: string]: JsonValue }
+import type { Fields } from './written.ts'
 
 const INSTEAD =
   "write `auth: { bearer: { ref: name } }`, `{{ secret('name') }}` in its place, or call through a connection with a credential"

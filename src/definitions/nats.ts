@@ -6,8 +6,7 @@ import type { JsonValue } from '../core/foundation/json/index.ts'
 import { mayReadAnyStream, mayReadStream, type StreamList } from '../core/ingest/bus-message/index.ts'
 import { BUS_PREFIX } from '../core/store/outbox/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
-
-type Fields = { readonly [key: string]: JsonValue }
+import type { Fields } from './written.ts'
 
 /** There is no request: no sender to verify, and none to respond to. */
 const OF_REQUESTS = ['verify', 'allow', 'respond', 'handshake']

@@ -8,22 +8,20 @@ import {
   type ProviderDocument,
 } from '../core/definitions/documents/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
+import { closest } from '../core/foundation/text/index.ts'
 import type { Surroundings } from './document-context.ts'
 import { ABSOLUTE } from './fields.ts'
-import type { FieldPath, Remark } from './finding.ts'
+import { type FieldPath, missing, type Remark } from './finding.ts'
 import {
   accountIn,
   checkConnectionName,
   checkCredentialHeaders,
   checkKnown,
-  type Fields,
-  fieldsOf,
   hasTemplate,
-  isMap,
 } from './integrations.ts'
-import { missing } from './issues.ts'
-import { splitOperation } from './resolve-actions.ts'
-import { closest, listed } from './suggest.ts'
+import { splitOperation } from './kinds/action.ts'
+import { listed } from './suggest.ts'
+import { type Fields, fieldsOf, isMap } from './written.ts'
 
 // --- Operations
 

@@ -3,11 +3,11 @@
 
 import { DRAIN_PROFILES, type ProfileDocument } from '../core/definitions/documents/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
+import { closest } from '../core/foundation/text/index.ts'
 import { RETRY_PROFILES } from '../core/queue/retry/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
-import { closest, listed } from './suggest.ts'
-
-type Fields = { readonly [key: string]: JsonValue }
+import { listed } from './suggest.ts'
+import type { Fields } from './written.ts'
 
 const SORTS = ['retry', 'rate', 'drain'] as const
 export type ProfileSort = (typeof SORTS)[number]

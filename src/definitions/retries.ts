@@ -4,12 +4,7 @@ import type { JsonValue } from '../core/foundation/json/index.ts'
 import type { Surroundings } from './document-context.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkProfileName } from './profiles.ts'
-
-type Fields = { readonly [key: string]: JsonValue }
-
-function fieldsOf(value: JsonValue | undefined): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
-}
+import { fieldsOf } from './written.ts'
 
 export function checkRetry(
   retry: JsonValue | undefined,

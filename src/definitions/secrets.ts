@@ -4,12 +4,7 @@ import type { JsonValue } from '../core/foundation/json/index.ts'
 import { isSecretName, namedSecrets } from '../core/secrets/index.ts'
 import type { Surroundings } from './document-context.ts'
 import type { FieldPath, Remark } from './finding.ts'
-
-type Fields = { readonly [key: string]: JsonValue }
-
-function fieldsOf(value: JsonValue | undefined): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
-}
+import { type Fields, fieldsOf } from './written.ts'
 
 /** At `at`: of a sender's verification, or of a system that is called. */
 export function checkSecrets(

@@ -10,8 +10,7 @@ import { clearPaths, readFormula } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import { MAPPINGS } from '../core/ingest/source/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
-
-type Fields = { readonly [key: string]: JsonValue }
+import type { Fields } from './written.ts'
 
 /** What a source hides, and the first token of what it publishes; null if a template makes it. */
 export interface SensitiveSource {

@@ -1,120 +1,13 @@
-// Checks a subscription beyond its single fields. Reads it as written, valid or not.
+// Subscriptions among the other documents: what is reported of those that are valid by themselves, and the node's
+// verdicts on their addresses.
 
-import { judgeTarget, makeOutboundPolicy, readTarget } from '../core/access/network/index.ts'
 import type { DefinitionDocument, SubscriptionDocument } from '../core/definitions/documents/index.ts'
 import { formatDuration } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/foundation/json/index.ts'
-import { checkAuth } from './auth.ts'
-import { checkGroups, reads } from './buffers.ts'
-import type { Surroundings } from './document-context.ts'
+import { reads } from './buffers.ts'
 import { type Finding, type Remark, RULES } from './finding.ts'
-import { checkProfileName } from './profiles.ts'
 import type { ReadDocument } from './read.ts'
-import { checkRetry } from './retries.ts'
-import { checkSecrets } from './secrets.ts'
-import { checkSensitiveSubscription } from './sensitive.ts'
 import { FINDINGS_MAX } from './source-text.ts'
-
-type Fields = { readonly [key: string]: JsonValue }
-
-function fieldsOf(value: JsonValue | undefined): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
-}
-
-export function checkSubscriptionFields(value: Fields, around: Surroundings): readonly Remark[] {
-  return [
-    ...checkRetry(value.retry, around),
-    ...checkProfileName(value.rateLimit, 'rate', ['rateLimit'], around.profiles),
-    ...checkSecrets(value.secret, around, ['secret'], 'its deliveries wait'),
-    ...checkAuth(value, around, [], 'its deliveries wait'),
-    ...checkGroups(value),
-    ...checkSensitiveSubscription(value, around.sensitive),
-    ...checkAddress(value.url, around),
-    ...checkHeaders(fieldsOf(value.headers)),
-    ...checkMetadata(fieldsOf(value.metadata)),
-    ...checkTransform(value.transform),
-    ...checkEverything(value),
-  ]
-}
-
-// --- The address
-
-const NOTHING_ALLOWED = makeOutboundPolicy([])
-
-/** The result of a template is judged when it is called, as are the addresses that a name resolves to. */
-function checkAddress(url: JsonValue | undefined, around: Surroundings): readonly Remark[] {
-  if (typeof url !== 'string' || url.includes('{{')) return []
-  const target = readTarget(url)
-  if (!target.ok) return []
-  const { outbound = NOTHING_ALLOWED } = around
-  const verdict = outbound === null ? null : judgeTarget(target, outbound)
-  if (verdict?.ok === false) {
-    const { message } = verdict
-    const common = { rule: 'endpoint', path: ['url'] } as const
-    return outbound === NOTHING_ALLOWED
-      ? [{ ...common, severity: 'warning', message: `${message}; the node that gets this decides` }]
-      : [{ ...common, message }]
-  }
-  if (target.url.protocol === 'https:' || !around.isProduction) return []
-  const message = 'everybody on the way can read what is sent by http: write `https://`'
-  const suggestedText = url.replace(/^http:/i, 'https:')
-  return [{ rule: 'plainHttp', severity: 'warning', message, path: ['url'], suggestedText }]
-}
-
-// --- What is sent
-
-const HEADERS_MAX = 50
-
-function checkHeaders(headers: Fields): readonly Remark[] {
-  const names = Object.keys(headers)
-  const remarks: Remark[] = []
-  const seen = new Set<string>()
-  for (const name of names) {
-    const lower = name.toLowerCase()
-    if (seen.has(lower)) {
-      const message = `\`${lower}\` stands here twice: the names of headers do not differ by case. Keep one`
-      remarks.push({ rule: 'header', message, path: ['headers', name], onKey: true })
-    }
-    seen.add(lower)
-  }
-  if (names.length > HEADERS_MAX) {
-    remarks.push({
-      rule: 'bounds',
-      message: `at most ${HEADERS_MAX} headers`,
-      path: ['headers'],
-      onKey: true,
-    })
-  }
-  return remarks
-}
-
-const METADATA_MAX = 50
-
-function checkMetadata(metadata: Fields): readonly Remark[] {
-  if (Object.keys(metadata).length <= METADATA_MAX) return []
-  return [{ rule: 'bounds', message: `at most ${METADATA_MAX} entries`, path: ['metadata'], onKey: true }]
-}
-
-function checkTransform(transform: JsonValue | undefined): readonly Remark[] {
-  if (transform !== null) return []
-  const message = 'the body is empty: leave `transform` out, and the event is sent as it is'
-  return [{ rule: 'type', message, path: ['transform'] }]
-}
-
-// --- Which events
-
-function checkEverything({ on, where }: Fields): readonly Remark[] {
-  const isList = Array.isArray(on)
-  const patterns: readonly JsonValue[] = isList ? on : [on ?? null]
-  const index = patterns.indexOf('>')
-  if (index < 0 || where !== undefined) return []
-  const message =
-    '`>` is every event of the tenant, whichever source it has, and also what Millrace tells of itself, as `integration.failed` ' +
-    '(but nothing of its own deliveries). Name the subjects, or choose among them with `where`'
-  return [{ rule: 'everything', severity: 'warning', message, path: isList ? ['on', index] : ['on'] }]
-}
-
-// --- Subscriptions that are valid by themselves
+import type { Fields } from './written.ts'
 
 interface Sound {
   readonly document: SubscriptionDocument

@@ -1,11 +1,9 @@
 // Checks an upsert: whether what it finds is what it creates.
 
-import type { JsonValue } from '../core/foundation/json/index.ts'
 import { reads } from './buffers.ts'
 import type { Remark } from './finding.ts'
-import { isIdempotentMethod } from './resolve-actions.ts'
-
-type Fields = { readonly [key: string]: JsonValue }
+import { isIdempotentMethod } from './kinds/action.ts'
+import { type Fields, fieldsOf } from './written.ts'
 
 export function checkUpsert(route: Fields): readonly Remark[] {
   const upsert = fieldsOf(fieldsOf(route.do).upsert)
@@ -16,10 +14,6 @@ export function checkUpsert(route: Fields): readonly Remark[] {
     ...checkUpdate(fieldsOf(upsert.update)),
     ...checkLock(route, upsert),
   ]
-}
-
-function fieldsOf(value: JsonValue | undefined): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
 }
 
 function checkReferenceUse({ find, create, headers }: Fields): readonly Remark[] {

@@ -6,6 +6,7 @@ import {
   type Authored,
   CONTROL_VERBS,
   type ControlVerb,
+  DEFINITION_KINDS,
   type DefinitionDocument,
   type DefinitionKind,
 } from '../core/definitions/documents/index.ts'
@@ -57,17 +58,7 @@ const ACTION_TYPES = [
   'agent',
   'operation',
 ]
-const kind = oneOf([
-  'Source',
-  'Route',
-  'Workflow',
-  'Agent',
-  'Subscription',
-  'Profile',
-  'Provider',
-  'Connection',
-  'Credential',
-])
+const kind = oneOf(DEFINITION_KINDS)
 const files = {
   type: 'array',
   maxItems: SENT_FILES_MAX,

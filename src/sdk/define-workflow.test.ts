@@ -5,7 +5,7 @@ import { expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { hashDocument } from '../core/definitions/documents/index.ts'
 import { compileDefinitions } from '../definitions/index.ts'
-import type { AgentInput, WorkflowInput } from '../definitions/schema.ts'
+import type { InputOf } from '../definitions/kinds/index.ts'
 import {
   type AgentDefinition,
   defineAgent,
@@ -144,8 +144,8 @@ test('[WL25] a schema that cannot be expressed as data only gives types', () => 
 })
 
 test('[WL25] an editor knows the fields, the names of places and transitions, and the targets', () => {
-  expectTypeOf<keyof WorkflowDefinition | 'kind'>().toEqualTypeOf<keyof WorkflowInput>()
-  expectTypeOf<keyof AgentDefinition | 'kind'>().toEqualTypeOf<keyof AgentInput>()
+  expectTypeOf<keyof WorkflowDefinition | 'kind'>().toEqualTypeOf<keyof InputOf<'Workflow'>>()
+  expectTypeOf<keyof AgentDefinition | 'kind'>().toEqualTypeOf<keyof InputOf<'Agent'>>()
   expectTypeOf(order.name).toEqualTypeOf<'order'>()
   const places = { x: {}, y: { final: true } } as const
   const triggers = [{ manual: {} }] as const

@@ -2,15 +2,7 @@
 
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import type {
-  ConnectionInput,
-  CredentialInput,
-  ProfileInput,
-  ProviderInput,
-  RouteInput,
-  SourceInput,
-  SubscriptionInput,
-} from '../definitions/schema.ts'
+import type { InputOf } from '../definitions/kinds/index.ts'
 import type { FunctionContext as EngineContext } from '../ports/code.ts'
 import {
   type ConnectionDefinition,
@@ -60,16 +52,16 @@ describe('builders', () => {
   })
 
   test('an editor knows the fields of every kind, and no others', () => {
-    expectTypeOf<keyof SourceDefinition | 'kind'>().toEqualTypeOf<keyof SourceInput>()
-    expectTypeOf<keyof RouteDefinition | 'kind'>().toEqualTypeOf<keyof RouteInput>()
-    expectTypeOf<keyof SubscriptionDefinition | 'kind'>().toEqualTypeOf<keyof SubscriptionInput>()
-    expectTypeOf<keyof ProviderDefinition | 'kind'>().toEqualTypeOf<keyof ProviderInput>()
-    expectTypeOf<keyof ConnectionDefinition | 'kind'>().toEqualTypeOf<keyof ConnectionInput>()
-    expectTypeOf<keyof CredentialDefinition | 'kind'>().toEqualTypeOf<keyof CredentialInput>()
+    expectTypeOf<keyof SourceDefinition | 'kind'>().toEqualTypeOf<keyof InputOf<'Source'>>()
+    expectTypeOf<keyof RouteDefinition | 'kind'>().toEqualTypeOf<keyof InputOf<'Route'>>()
+    expectTypeOf<keyof SubscriptionDefinition | 'kind'>().toEqualTypeOf<keyof InputOf<'Subscription'>>()
+    expectTypeOf<keyof ProviderDefinition | 'kind'>().toEqualTypeOf<keyof InputOf<'Provider'>>()
+    expectTypeOf<keyof ConnectionDefinition | 'kind'>().toEqualTypeOf<keyof InputOf<'Connection'>>()
+    expectTypeOf<keyof CredentialDefinition | 'kind'>().toEqualTypeOf<keyof InputOf<'Credential'>>()
     expectTypeOf<keyof OperationDefinition>().toEqualTypeOf<
-      keyof NonNullable<ProviderInput['operations']>[string]
+      keyof NonNullable<InputOf<'Provider'>['operations']>[string]
     >()
-    expectTypeOf<keyof ProfileDefinition | 'kind'>().toEqualTypeOf<keyof ProfileInput>()
+    expectTypeOf<keyof ProfileDefinition | 'kind'>().toEqualTypeOf<keyof InputOf<'Profile'>>()
     const wrong = [
       // @ts-expect-error there is no such field
       () => defineRoute({ name: 'a', on: 'x.y', do: { emit: 'y.z' }, ky: 'payload.id' }),

@@ -1,31 +1,11 @@
-// The builders. They return plain data, the same as the YAML document of the same content: nothing is computed later.
-// Only a function has a part that is not data: its code.
+// The builder of functions. Like the other builders (definitions.generated.ts, define-workflow.ts) it returns plain data,
+// and nothing is computed later; only a function has a part that is not data: its code.
 
 import type { FunctionContext } from './context.ts'
-import type {
-  FunctionActionDefinition,
-  ProfileDefinition,
-  RouteDefinition,
-  Sent,
-  SourceDefinition,
-  Template,
-} from './definitions.ts'
+import type { Sent, Template } from './definition-values.ts'
+import type { FunctionActionDefinition } from './definitions.generated.ts'
 import type { DurationText } from './errors.ts'
 import type { SchemaInput, SchemaOutput, StandardSchema } from './schema.ts'
-
-export function defineSource(definition: SourceDefinition): { readonly kind: 'Source' } & SourceDefinition {
-  return { kind: 'Source', ...definition }
-}
-
-export function defineRoute(definition: RouteDefinition): { readonly kind: 'Route' } & RouteDefinition {
-  return { kind: 'Route', ...definition }
-}
-
-export function defineProfile(
-  definition: ProfileDefinition,
-): { readonly kind: 'Profile' } & ProfileDefinition {
-  return { kind: 'Profile', ...definition }
-}
 
 /** A value of this shape in which every part may be a template. */
 export type Templated<Value> = Value extends string

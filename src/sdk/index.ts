@@ -5,46 +5,45 @@ export type {
   FunctionEvent,
   FunctionLog,
 } from './context.ts'
-export {
-  defineFunction,
-  defineProfile,
-  defineRoute,
-  defineSource,
-  type FunctionDefinition,
-  type Templated,
-} from './define.ts'
-export { type AgentDefinition, defineAgent, defineWorkflow } from './define-workflow.ts'
+export { defineFunction, type FunctionDefinition, type Templated } from './define.ts'
+export { defineWorkflow } from './define-workflow.ts'
 export type {
-  ActionDefinition,
   AuthDefinition,
   Condition,
   Expression,
   Filter,
-  FunctionActionDefinition,
-  HttpActionDefinition,
-  ProfileDefinition,
-  RetryDefinition,
-  RouteDefinition,
   SecretReference,
   Sent,
   SizeText,
-  SourceDefinition,
   Template,
-} from './definitions.ts'
-export { type DurationText, RetryableError, TerminalError } from './errors.ts'
-export { type ExprValue, expr } from './expr.ts'
+} from './definition-values.ts'
 export {
+  type ActionDefinition,
+  type AgentDefinition,
   type AuthModelName,
   type ConnectionDefinition,
   type CredentialDefinition,
+  defineAgent,
   defineConnection,
   defineCredential,
+  defineProfile,
   defineProvider,
+  defineRoute,
+  defineSource,
+  defineSubscription,
+  type FunctionActionDefinition,
+  type HttpActionDefinition,
   type OperationDefinition,
+  type ProfileDefinition,
   type ProviderDefinition,
-} from './integration-definitions.ts'
+  type RetryDefinition,
+  type RouteDefinition,
+  type SourceDefinition,
+  type SubscriptionDefinition,
+} from './definitions.generated.ts'
+export { type DurationText, RetryableError, TerminalError } from './errors.ts'
+export { type ExprValue, expr } from './expr.ts'
 export type { StandardSchema } from './schema.ts'
-export { defineSubscription, type SubscriptionDefinition } from './subscription-definitions.ts'
 export type {
   DataTarget,
   PlaceDefinition,

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { hashDocument } from '../core/definitions/documents/index.ts'
 import { compileDefinitions } from '../definitions/index.ts'
-import { SCHEMAS } from '../definitions/schema.ts'
+import { KINDS } from '../definitions/kinds/index.ts'
 import {
   defineConnection,
   defineCredential,
@@ -199,7 +199,7 @@ test('[SL18] a built subscription is the same as a written one', () => {
   expect(built.documents).toEqual(written.documents)
   expect(built.documents.map(hashDocument)).toEqual(written.documents.map(hashDocument))
   // Every field of the language is in it.
-  const fields = Object.keys(SCHEMAS.Subscription.shape).filter((name) => name !== 'apiVersion')
+  const fields = Object.keys(KINDS.Subscription.schema().shape).filter((name) => name !== 'apiVersion')
   expect(Object.keys(crm).sort()).toEqual(fields.sort())
 })
 
@@ -386,7 +386,7 @@ test('[PV23] a built provider, credential and connection are the same as written
   expect(built.documents.map(hashDocument)).toEqual(written.documents.map(hashDocument))
   // Every field of the language is in it, except those of other credential models.
   const fields = (kind: 'Provider' | 'Connection' | 'Credential') =>
-    Object.keys(SCHEMAS[kind].shape).filter((name) => name !== 'apiVersion')
+    Object.keys(KINDS[kind].schema().shape).filter((name) => name !== 'apiVersion')
   expect(Object.keys(acme).sort()).toEqual(fields('Provider').sort())
   expect(Object.keys(acmeMain).sort()).toEqual(fields('Connection').sort())
   const others = ['username', 'oauth2', 'githubApp', 'serviceAccount', 'hmac']

@@ -7,7 +7,9 @@ import type {
   ConnectionDocument,
   CredentialDocument,
   DefinitionDocument,
+  DefinitionKind,
   DefinitionStatus,
+  DocumentOf,
   ProviderDocument,
   RouteDocument,
   SourceDocument,
@@ -22,7 +24,7 @@ import {
 } from '../../core/definitions/documents/index.ts'
 import { makeTrie, type Trie } from '../../core/events/subject/index.ts'
 import { type Keyed, mayUseHmac } from '../../core/expression/index.ts'
-import { AppError, messageOf, unreachable } from '../../core/foundation/errors/index.ts'
+import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { parseJson } from '../../core/foundation/json/index.ts'
 import {
@@ -62,9 +64,8 @@ interface Bundle {
   readonly workflows: ReadonlyMap<string, Workflow>
   /** Whose jobs wait for a lock: several workflows may share one. */
   readonly locks: ReadonlySet<string>
-  readonly providers: ReadonlyMap<string, Deployed<ProviderDocument>>
-  readonly connections: ReadonlyMap<string, Deployed<ConnectionDocument>>
-  readonly credentials: ReadonlyMap<string, Deployed<CredentialDocument>>
+  /** By name, what others refer to. */
+  readonly byKind: { readonly [Kind in DefinitionKind]?: ReadonlyMap<string, Deployed<DocumentOf<Kind>>> }
   candidates(subject: string): readonly Route[]
 }
 
@@ -382,7 +383,9 @@ export function makeRegistry(deps: {
     if (consumer.startsWith(LOCK_PREFIX)) return bundle?.locks.has(consumer) === true ? ACTIVE : undefined
     if (consumer.startsWith(WORKFLOW_PREFIX)) return bundle?.workflows.get(consumer)
     if (consumer.startsWith(CREDENTIAL_PREFIX))
-      return bundle?.credentials.has(consumer.slice(CREDENTIAL_PREFIX.length)) === true ? ACTIVE : undefined
+      return bundle?.byKind.Credential?.has(consumer.slice(CREDENTIAL_PREFIX.length)) === true
+        ? ACTIVE
+        : undefined
     if (!consumer.startsWith(SOURCE_PREFIX)) return bundle?.routes.get(consumer)
     return bundle?.sources.get(consumer.slice(SOURCE_PREFIX.length))
   }
@@ -411,7 +414,7 @@ export function makeRegistry(deps: {
       for (const workflow of bundle.workflows.values()) rememberWorkflow(tenant, workflow)
       consumers = null
       others = { at: -1, count: 0 }
-      defined = [...bundles].flatMap(([name, { routes, sources, locks, workflows: nets, credentials }]) => {
+      defined = [...bundles].flatMap(([name, { routes, sources, locks, workflows: nets, byKind }]) => {
         const tenant = name as TenantId
         // A disabled one keeps queued jobs, like a paused one; they differ in new events.
         return [
@@ -426,7 +429,7 @@ export function makeRegistry(deps: {
             paused: status !== 'active',
           })),
           ...[...locks].map((consumer) => ({ tenant, consumer, paused: false })),
-          ...[...credentials.keys()].map((credential) => ({
+          ...[...(byKind.Credential?.keys() ?? [])].map((credential) => ({
             tenant,
             consumer: `${CREDENTIAL_PREFIX}${credential}`,
             paused: false,
@@ -503,14 +506,14 @@ export function makeRegistry(deps: {
       const document = record === null ? null : (parseJson(record.body) as unknown as DefinitionDocument)
       return document?.kind === 'Source' ? document : null
     },
-    provider: (tenant, name) => builtIn.get(name) ?? bundles.get(tenant)?.providers.get(name) ?? null,
+    provider: (tenant, name) => builtIn.get(name) ?? bundles.get(tenant)?.byKind.Provider?.get(name) ?? null,
     providers: (tenant) =>
-      [...new Map([...(bundles.get(tenant)?.providers ?? []), ...builtIn]).values()].sort(byName),
+      [...new Map([...(bundles.get(tenant)?.byKind.Provider ?? []), ...builtIn]).values()].sort(byName),
     isBuiltIn: (provider) => builtIn.has(provider),
-    connection: (tenant, name) => bundles.get(tenant)?.connections.get(name) ?? null,
-    connections: (tenant) => [...(bundles.get(tenant)?.connections.values() ?? [])].sort(byName),
-    credential: (tenant, name) => bundles.get(tenant)?.credentials.get(name) ?? null,
-    credentials: (tenant) => [...(bundles.get(tenant)?.credentials.values() ?? [])].sort(byName),
+    connection: (tenant, name) => bundles.get(tenant)?.byKind.Connection?.get(name) ?? null,
+    connections: (tenant) => [...(bundles.get(tenant)?.byKind.Connection?.values() ?? [])].sort(byName),
+    credential: (tenant, name) => bundles.get(tenant)?.byKind.Credential?.get(name) ?? null,
+    credentials: (tenant) => [...(bundles.get(tenant)?.byKind.Credential?.values() ?? [])].sort(byName),
   }
 }
 
@@ -518,32 +521,21 @@ function byName(a: Deployed<{ readonly name: string }>, b: Deployed<{ readonly n
   return a.document.name < b.document.name ? -1 : 1
 }
 
+const inTrie = (document: RouteDocument | SubscriptionDocument) =>
+  makeTrie(document.on.map((pattern) => ({ pattern, value: document })))
+
+/** Kinds that only others use are not compiled. */
+const COMPILERS: { readonly [Kind in DefinitionKind]?: (document: DocumentOf<Kind>) => unknown } = {
+  Source: (document) => compileSource(document),
+  Route: (document) => [compileRoute(document), inTrie(document)],
+  Workflow: (document) => compileWorkflow(document),
+  Subscription: (document) => [compileSubscription(document), inTrie(document)],
+}
+
 /** Compiles a document that is to be deployed, and throws what every load of it would throw. */
 export function mustCompile(document: DefinitionDocument): void {
-  switch (document.kind) {
-    case 'Source':
-      compileSource(document)
-      return
-    case 'Route':
-      compileRoute(document)
-      makeTrie(document.on.map((pattern) => ({ pattern, value: document })))
-      return
-    case 'Workflow':
-      compileWorkflow(document)
-      return
-    case 'Subscription':
-      compileSubscription(document)
-      makeTrie(document.on.map((pattern) => ({ pattern, value: document })))
-      return
-    case 'Profile':
-    case 'Agent':
-    case 'Provider':
-    case 'Connection':
-    case 'Credential':
-      return
-    default:
-      unreachable(document)
-  }
+  const compile = COMPILERS[document.kind] as ((document: DefinitionDocument) => unknown) | undefined
+  compile?.(document)
 }
 
 /** Jobs that are pinned to it wait for a node that knows all of it. */
@@ -574,14 +566,13 @@ function compileBundle(
   const sources = new Map<string, Source>()
   const routes = new Map<string, Route>()
   const workflows = new Map<string, Workflow>()
-  const providers = new Map<string, Deployed<ProviderDocument>>()
-  const connections = new Map<string, Deployed<ConnectionDocument>>()
-  const credentials = new Map<string, Deployed<CredentialDocument>>()
+  const byKind: Partial<Record<DefinitionKind, Map<string, Deployed<DefinitionDocument>>>> = {}
   for (const { document, hash, isBeforeHmac } of documents) {
-    if (document.kind === 'Provider') providers.set(document.name, { document, hash })
-    if (document.kind === 'Connection') connections.set(document.name, { document, hash })
-    if (document.kind === 'Credential') credentials.set(document.name, { document, hash })
-    if (!isRun(document)) continue
+    if (!isRun(document)) {
+      byKind[document.kind] ??= new Map()
+      byKind[document.kind]?.set(document.name, { document, hash })
+      continue
+    }
     const status = overrides.get(definitionId(document)) ?? document.status
     usable(document, unusable, () => {
       if (document.kind === 'Workflow') {
@@ -617,9 +608,7 @@ function compileBundle(
     routes,
     workflows,
     locks,
-    providers,
-    connections,
-    credentials,
+    byKind: byKind as Bundle['byKind'],
     candidates: remembering(makeTrie(entries)),
   }
 }

@@ -1,6 +1,7 @@
 // Which code a document is pinned to: the bundles of all functions that it names.
 
 import type { DefinitionDocument } from './definition-document.ts'
+import { factsOf } from './definition-kinds.ts'
 import type { ActionDocument } from './documents.ts'
 
 export function codeHashesOf(document: DefinitionDocument): readonly string[] {
@@ -9,21 +10,5 @@ export function codeHashesOf(document: DefinitionDocument): readonly string[] {
 
 /** Everything that it runs: one function of a route; of a workflow those of its transitions, compensations and places. */
 export function actionsOf(document: DefinitionDocument): readonly ActionDocument[] {
-  switch (document.kind) {
-    case 'Route':
-      return [document.do]
-    case 'Workflow':
-      return [
-        ...document.places.flatMap(({ onEnter }) => onEnter ?? []),
-        ...document.transitions.flatMap((one) => [one.do ?? [], one.undo ?? []].flat()),
-      ]
-    case 'Source':
-    case 'Agent':
-    case 'Profile':
-    case 'Subscription':
-    case 'Provider':
-    case 'Connection':
-    case 'Credential':
-      return []
-  }
+  return factsOf(document).actions?.(document) ?? []
 }

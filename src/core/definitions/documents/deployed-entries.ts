@@ -5,13 +5,10 @@
 
 import { hashText } from '../../foundation/hash/index.ts'
 import type { DefinitionDocument } from './definition-document.ts'
-import type { RouteDocument } from './documents.ts'
+import { type ControlVerb, type DefinitionKind, type DefinitionStatus, factsOf } from './definition-kinds.ts'
 
 /** Who owns a definition: a file of the folder, a user who applied it by the API, or the demo. */
 export type ManagedBy = 'folder' | 'api' | 'demo'
-
-export type DefinitionKind = DefinitionDocument['kind']
-export type DefinitionStatus = RouteDocument['status']
 
 /** What its author wrote, and where. */
 export interface Authored {
@@ -125,9 +122,6 @@ export function compareEntries(before: readonly Named[], after: readonly Named[]
   return changes
 }
 
-export const CONTROL_VERBS = ['pause', 'resume', 'disable'] as const
-export type ControlVerb = (typeof CONTROL_VERBS)[number]
-
 const SAID: Readonly<Record<ControlVerb, DefinitionStatus>> = {
   pause: 'paused',
   resume: 'active',
@@ -141,38 +135,13 @@ export type ControlStep =
 
 /** The effect of an operator's switch on a definition, beside what its document declares. */
 export function controlDefinition(document: DefinitionDocument, verb: ControlVerb): ControlStep {
-  if (document.kind === 'Profile') {
-    return { ok: false, why: 'a profile does nothing by itself: pause or disable the routes that use it' }
-  }
-  if (document.kind === 'Agent') {
-    return { ok: false, why: 'an agent does nothing by itself: pause or disable the workflows that use it' }
-  }
-  if (document.kind === 'Subscription') {
-    const word = verb === 'resume' ? 'enable' : verb
-    const why = `a subscription has a status of its own: use \`POST /v1/webhooks/subscriptions/${document.name}/${word}\`, or \`millrace subscriptions ${word} ${document.name}\``
-    return { ok: false, why }
-  }
-  if (document.kind === 'Connection') {
-    const why = `a connection has a status of its own: use \`POST /v1/integrations/connections/${document.name}/circuit\` to stop or let go what calls there, or \`retire\` for good`
-    return { ok: false, why }
-  }
-  if (document.kind === 'Provider' || document.kind === 'Credential') {
-    return { ok: false, why: 'it does nothing by itself: open the circuits of the connections that use it' }
-  }
+  const why = factsOf(document).whyUncontrolled?.(document, verb)
+  if (why !== undefined) return { ok: false, why }
   const status = SAID[verb]
-  return { ok: true, status, override: status === document.status ? null : status }
+  return { ok: true, status, override: status === declaredStatus(document) ? null : status }
 }
 
 /** null for kinds without a status. */
 export function declaredStatus(document: DefinitionDocument): DefinitionStatus | null {
-  switch (document.kind) {
-    case 'Profile':
-    case 'Agent':
-    case 'Provider':
-    case 'Connection':
-    case 'Credential':
-      return null
-    default:
-      return document.status
-  }
+  return factsOf(document).status?.(document) ?? null
 }

@@ -10,14 +10,18 @@ export { ROTATION_COOL_DOWN_MS, ROTATION_OVERLAP_MS } from './credential-documen
 export { DRAIN_PROFILES, USUAL_CIRCUIT, usualBurst } from './default-policies.ts'
 export type { DefinitionDocument } from './definition-document.ts'
 export {
-  type Authored,
-  type Change,
   CONTROL_VERBS,
   type ControlVerb,
-  compareEntries,
-  controlDefinition,
+  DEFINITION_KINDS,
   type DefinitionKind,
   type DefinitionStatus,
+  type DocumentOf,
+} from './definition-kinds.ts'
+export {
+  type Authored,
+  type Change,
+  compareEntries,
+  controlDefinition,
   declaredStatus,
   definitionId,
   type Entry,

@@ -1,0 +1,138 @@
+// The types and builders of src/sdk/definitions.generated.ts, from the declarations of the kinds. The values that fields
+// have in common (Expression, Template, Condition …) and the names of a workflow's places and transitions are written by
+// hand in src/sdk.
+
+import * as z from 'zod'
+import { FACTS, NAMED, UNITS } from '../../src/definitions/fields.ts'
+import { ACTION_FIELDS, type ActionName, makeActionOf } from '../../src/definitions/kinds/action.ts'
+import { declarationOf, KIND_NAMES, type Kind } from '../../src/definitions/kinds/index.ts'
+
+/** Written by hand in src/sdk/definition-values.ts. */
+const VALUES = [
+  'AuthDefinition',
+  'Condition',
+  'Expression',
+  'JsonSchema',
+  'SecretReference',
+  'Sent',
+  'SizeText',
+  'Template',
+]
+const STRINGS: Readonly<Record<string, string>> = { pick: 'Expression', send: 'Template' }
+const TREES: Readonly<Record<string, string>> = { sends: 'Sent', condition: 'Condition', json: 'unknown' }
+
+export function renderDefinitionTypes(): string {
+  const named = new Map<string, string>()
+
+  const nameOf = (schema: z.ZodType, name: string): string => {
+    if (!VALUES.some((value) => name.includes(value)) && !named.has(name)) {
+      named.set(name, '')
+      const inner = typeOf(schema, false)
+      named.set(
+        name,
+        inner.startsWith('{') ? `export interface ${name} ${inner}` : `export type ${name} = ${inner}`,
+      )
+    }
+    return name
+  }
+
+  const typeOf = (schema: z.ZodType, mayName = true): string => {
+    const name = mayName ? NAMED.get(schema) : undefined
+    if (name !== undefined) return nameOf(schema, name)
+    const meta = z.globalRegistry.get(schema) as { 'x-millrace'?: string; 'x-tree'?: string } | undefined
+    const unit = UNITS.get(schema as z.ZodString)
+    if (unit !== undefined)
+      return `${unit.unit === 'duration' ? 'DurationText' : 'SizeText'}${unit.word === undefined ? '' : ` | '${unit.word}'`}`
+    if (schema instanceof z.ZodOptional) return typeOf(schema.unwrap() as z.ZodType)
+    if (schema instanceof z.ZodEnum) return schema.options.map((one) => `'${one}'`).join(' | ')
+    if (schema instanceof z.ZodLiteral) return JSON.stringify(schema.value).replaceAll('"', "'")
+    if (schema instanceof z.ZodString) return STRINGS[meta?.['x-millrace'] ?? ''] ?? 'string'
+    if (schema instanceof z.ZodNumber) return 'number'
+    if (schema instanceof z.ZodBoolean) return 'boolean'
+    if (schema instanceof z.ZodArray)
+      return `readonly ${grouped(schema.element as z.ZodType, typeOf(schema.element as z.ZodType))}[]`
+    if (schema instanceof z.ZodRecord) {
+      const isStatus = /\[0-9\]\[0-9\]/.test(
+        JSON.stringify(z.globalRegistry.get(schema.keyType as z.ZodType)),
+      )
+      return `Readonly<Record<${isStatus ? 'number' : 'string'}, ${typeOf(schema.valueType as z.ZodType)}>>`
+    }
+    if (schema instanceof z.ZodUnion)
+      return [...new Set((schema.options as readonly z.ZodType[]).map((one) => typeOf(one)))].join(' | ')
+    if (schema instanceof z.ZodObject) return `{\n${indented(fieldsOf(schema.shape))}\n}`
+    if (schema instanceof z.ZodUnknown) return TREES[meta?.['x-tree'] ?? ''] ?? 'unknown'
+    throw new Error(`there is no type for ${schema.def.type}`)
+  }
+
+  const fieldsOf = (shape: Readonly<Record<string, z.ZodType>>, needed: readonly string[] = []): string =>
+    Object.entries(shape)
+      .filter(([name]) => name !== 'kind')
+      .map(([name, schema]) => {
+        const isOptional = schema instanceof z.ZodOptional && !needed.includes(name)
+        return `${comment(schema)}readonly ${name}${isOptional ? '?' : ''}: ${typeOf(schema)}`
+      })
+      .join('\n')
+
+  const action = makeActionOf([])
+  const actions = (Object.keys(ACTION_FIELDS) as ActionName[]).map((name) => {
+    const shape: Readonly<Record<string, z.ZodType>> = action.shape
+    const { needed, optional } = ACTION_FIELDS[name]
+    const own = Object.fromEntries(
+      [name, ...needed, ...optional].map((one) => [one, shape[one] as z.ZodType]),
+    )
+    return {
+      type: `${capital(name)}ActionDefinition`,
+      text: `export interface ${capital(name)}ActionDefinition {\n${indented(fieldsOf(own, [name, ...needed]))}\n}`,
+    }
+  })
+  named.set('ActionDefinition', '')
+  const kinds = KIND_NAMES.map((kind) => {
+    const { schema, summary } = declarationOf(kind)
+    const name = kind === 'Workflow' ? 'WorkflowFields' : `${kind}Definition`
+    return `/** ${summary} */\nexport interface ${name} {\n${indented(fieldsOf((schema() as z.ZodObject).shape))}\n}`
+  })
+  named.delete('ActionDefinition')
+  const union = actions.map(({ type }) => `  | ${type}`).join('\n')
+  const body = [
+    ...[...named.values()].filter((text) => text !== ''),
+    ...actions.map(({ text }) => text),
+    `export type ActionDefinition =\n${union}`,
+    ...kinds,
+    ...KIND_NAMES.filter((kind) => kind !== 'Workflow').map(builder),
+  ].join('\n\n')
+  const values = VALUES.filter((name) => new RegExp(`\\b${name}\\b`).test(body))
+  return `// Generated from src/definitions/kinds by \`npm run docs\`; do not edit.
+
+import type { ${values.join(', ')} } from './definition-values.ts'
+import type { DurationText } from './errors.ts'
+
+${body}
+`
+}
+
+/** A union in a list needs parentheses. */
+const grouped = (schema: z.ZodType, type: string) =>
+  (schema instanceof z.ZodUnion || schema instanceof z.ZodEnum) && type.includes(' | ') ? `(${type})` : type
+const indented = (text: string) => text.replaceAll(/^(?=.)/gm, '  ')
+const capital = (name: string) => `${name[0]?.toUpperCase()}${name.slice(1)}`
+
+function builder(kind: Kind): string {
+  return `export function define${kind}<const Name extends string>(
+  definition: ${kind}Definition & { readonly name: Name },
+): { readonly kind: '${kind}' } & ${kind}Definition & { readonly name: Name } {
+  return { kind: '${kind}', ...definition }
+}`
+}
+
+function comment(schema: z.ZodType): string {
+  const facts = FACTS.get(schema)
+  if (facts === undefined) return ''
+  const { meaning, default: usual, otherwise, since } = facts
+  const leftOut = usual === undefined ? otherwise : `\`${usual}\``
+  const text = [
+    meaning,
+    ...(leftOut === undefined ? [] : [`Left out: ${leftOut}.`]),
+    ...(since === undefined ? [] : [`Since ${since}.`]),
+  ].join(' ')
+  return `/** ${text} */\n`
+}

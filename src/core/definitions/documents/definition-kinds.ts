@@ -1,0 +1,61 @@
+// What the core knows about each kind of definition: a new kind is a line here. The order is that of the API.
+
+import type { DefinitionDocument } from './definition-document.ts'
+import type { ActionDocument, RouteDocument } from './documents.ts'
+
+export type DefinitionKind = DefinitionDocument['kind']
+export type DefinitionStatus = RouteDocument['status']
+
+export const CONTROL_VERBS = ['pause', 'resume', 'disable'] as const
+export type ControlVerb = (typeof CONTROL_VERBS)[number]
+
+export type DocumentOf<Kind extends DefinitionKind> = Extract<DefinitionDocument, { readonly kind: Kind }>
+
+interface KindFacts<Document> {
+  /** The status that it declares. Omitted: it has none. */
+  status?(document: Document): DefinitionStatus
+  /** Why an operator cannot pause it. Omitted: an operator can. */
+  whyUncontrolled?(document: Document, verb: ControlVerb): string
+  /** Everything that it runs. Omitted: nothing. */
+  actions?(document: Document): readonly ActionDocument[]
+}
+
+const declared = ({ status }: { readonly status: DefinitionStatus }) => status
+const USED = 'it does nothing by itself: open the circuits of the connections that use it'
+
+const FACTS: { readonly [Kind in DefinitionKind]: KindFacts<DocumentOf<Kind>> } = {
+  Source: { status: declared },
+  Route: { status: declared, actions: (route) => [route.do] },
+  Workflow: {
+    status: declared,
+    actions: ({ places, transitions }) => [
+      ...places.flatMap(({ onEnter }) => onEnter ?? []),
+      ...transitions.flatMap((one) => [one.do ?? [], one.undo ?? []].flat()),
+    ],
+  },
+  Agent: {
+    whyUncontrolled: () => 'an agent does nothing by itself: pause or disable the workflows that use it',
+  },
+  Subscription: {
+    status: declared,
+    whyUncontrolled({ name }, verb) {
+      const word = verb === 'resume' ? 'enable' : verb
+      return `a subscription has a status of its own: use \`POST /v1/webhooks/subscriptions/${name}/${word}\`, or \`millrace subscriptions ${word} ${name}\``
+    },
+  },
+  Profile: {
+    whyUncontrolled: () => 'a profile does nothing by itself: pause or disable the routes that use it',
+  },
+  Provider: { whyUncontrolled: () => USED },
+  Connection: {
+    whyUncontrolled: ({ name }) =>
+      `a connection has a status of its own: use \`POST /v1/integrations/connections/${name}/circuit\` to stop or let go what calls there, or \`retire\` for good`,
+  },
+  Credential: { whyUncontrolled: () => USED },
+}
+
+export const DEFINITION_KINDS = Object.keys(FACTS) as readonly DefinitionKind[]
+
+export function factsOf(document: DefinitionDocument): KindFacts<DefinitionDocument> {
+  return FACTS[document.kind] as KindFacts<DefinitionDocument>
+}
