@@ -1,21 +1,14 @@
-// Composes the engine around one store, folder by folder: each line uses what the lines above it made. engine-api.ts says what
-// the engine offers, lifecycle.ts how it starts and stops.
+// Composes the engine folder by folder: each line uses what the lines above it made, and names what it uses beside the ground
+// (engine-ground.ts). engine-api.ts says what the engine offers, lifecycle.ts how it starts and stops.
 
-import { makeIds } from '../core/foundation/ids/index.ts'
-import { roleOfConsumer } from '../core/queue/node-role/index.ts'
-import {
-  makeCommits,
-  makeEngineSignals,
-  makeStoreTime,
-  makeUnitOfWork,
-  tenantsWithKnownTimes,
-} from './commit/index.ts'
+import { tenantsWithKnownTimes } from './commit/index.ts'
 import type { EngineConfig, EngineDeps } from './config.ts'
 import { type Credentials, composeCredentials, makeConnections } from './connections/index.ts'
 import { composeDeadLetters } from './dead-letters/index.ts'
-import { makeDefinitions, makeRegistry } from './definitions/index.ts'
+import { makeDefinitions } from './definitions/index.ts'
 import { composeEffects, endBatches, makeJobFailures, releaseLocks } from './effects/index.ts'
 import type { Engine } from './engine-api.ts'
+import { composeGround } from './engine-ground.ts'
 import {
   makeFlowControl,
   makeFlowControlActions,
@@ -23,11 +16,9 @@ import {
   reportInternalEnds,
 } from './flow-control/index.ts'
 import { composeIngest } from './ingest/index.ts'
-import { makeBeginJob, makeJobSlots, makeLease } from './leases/index.ts'
+import { makeBeginJob } from './leases/index.ts'
 import { makeLifecycle } from './lifecycle.ts'
 import { composeObserve, makeInspect } from './observe/index.ts'
-import { composeOutbox } from './outbox/index.ts'
-import { composePlanning } from './planning/index.ts'
 import { composeQueue, makeActions } from './queue/index.ts'
 import { composeRetention } from './retention/index.ts'
 import {
@@ -63,68 +54,47 @@ export function makeEngine(
   config: EngineConfig,
   decisions: Decisions = DECISIONS,
 ): Engine {
-  const { clock, random } = given
-  const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
-  const time = makeStoreTime(clock)
-  const signals = makeEngineSignals()
-  const wake = signals.wake.send
-  const runs = (consumer: string) => config.roles.has(roleOfConsumer(consumer))
   let open = false
-  const isOpen = () => open
-
-  // The commit path, the node's slots and lease, and planning.
-  const outbox = composeOutbox({ ...given, ids, time }, config)
-  const { store } = outbox
-  const ports = { ...given, store, signals, ids, time, decisions, wake, vars: config.vars }
-  const commits = makeCommits({ ...ports, onLost: signals.lost.send, onApplied: signals.applied.send })
-  const { feed, nodesFeed, meter } = composeObserve(ports, config)
-  const jobSlots = makeJobSlots(config)
-  const lease = makeLease(ports, config, wake)
-  const registry = makeRegistry({ store, providers: config.providers, random })
-  const owner = () => (open ? lease.owner() : null)
-  const composedPlanning = composePlanning({
-    ...ports,
-    registry,
-    jobSlots,
-    runs,
-    owner,
-    suspect: signals.lost.send,
-  })
-  const { planning, plan } = composedPlanning
-  const unitOfWork = makeUnitOfWork({ commits, leasedOnInsert: composedPlanning.leasedOnInsert })
-  const base = { ...ports, commits, unitOfWork, plan, registry, jobSlots, lease, now: () => time.now() }
+  const { ground, planning, outbox, runs } = composeGround(given, config, decisions, () => open)
+  const { store, registry, jobSlots, lease, signals, unitOfWork, wake } = ground
+  const { feed, nodesFeed, meter } = composeObserve(ground, config)
 
   // What is deployed, and what limits it.
   const definitions = makeDefinitions({
-    ...base,
+    ...ground,
     limits: config.limits,
     deployed: (tenant) => signals.changed.send(tenant, null),
   })
   const { refresh, owners } = definitions
   const sharedPermits = config.isShared
-    ? makeSharedPermits({ ...base, changed: (tenant) => signals.changed.send(tenant, 'rate') }, config)
+    ? makeSharedPermits({ ...ground, changed: (tenant) => signals.changed.send(tenant, 'rate') }, config)
     : null
-  const connections = makeConnections({ ...base, sharedPermits, owners }, config)
+  const connections = makeConnections({ ...ground, sharedPermits, owners }, config)
   const flowControl = makeFlowControl({
-    ...base,
+    ...ground,
     sharedPermits,
     callAdmission: connections.callAdmission,
     learnConnections: connections.learn,
     room: signals.room.send,
   })
-  composedPlanning.limitBy(flowControl)
+  planning.limitBy(flowControl)
 
   // How jobs end. The participants live beside their subjects.
-  const { failures, planEnd } = composeJobEnds(base)
-  const instances = makeInstances({ ...base, planning, planEnd, hasOutbox: outbox.hasOutbox })
+  const { failures, planEnd } = composeJobEnds(ground)
+  const instances = makeInstances({
+    ...ground,
+    planning: planning.planning,
+    planEnd,
+    hasOutbox: outbox.hasOutbox,
+  })
   const reportEnd = reportInternalEnds(flowControl)
   const settler = makeSettler({
     planEnd,
     participantsOf: listParticipants({
       runs: connections.runs,
-      steps: endSteps({ ...base, instances }),
-      batches: endBatches(base),
-      locks: releaseLocks(base),
+      steps: endSteps({ ...ground, instances }),
+      batches: endBatches(ground),
+      locks: releaseLocks(ground),
     }),
     unitOfWork,
     onSettling(item, route, decision) {
@@ -134,41 +104,67 @@ export function makeEngine(
     },
     wake,
   })
-  const settling = {
-    ...base,
-    settler,
-    flowControl,
-    sharedPermits,
-    planning,
-    instances,
-    definitions,
-    connections,
-    refresh,
-  }
-  const { credentials, health } = composeCredentials(settling, config)
+  const { fail, hold, deadLetterJob } = makeJobFailures({ ...ground, settler })
+  const begin = makeBeginJob(ground)
+
+  // What jobs do.
+  const { credentials, health } = composeCredentials(
+    { ...ground, definitions, connections, settler, credentials: given.credentials },
+    config,
+  )
   const subscriptions = composeSubscriptions(
-    { ...settling, planFor: composedPlanning.planFor, refreshDefinitions: refresh },
+    { ...ground, settler, planFor: planning.planFor, refreshDefinitions: refresh },
     config,
   )
   definitions.storeSubscriptions(subscriptions.defined)
-
-  // What jobs do.
-  const jobs = { ...settling, ...makeJobFailures(settling), ...makeBeginJob(base) }
-  const effects = composeEffects({ ...jobs, feed, connections: connections.functions }, config)
-  const { internal } = effects
-  const starts = composeStarts({ ...jobs, internal })
-  const ingest = composeIngest(
-    { ...jobs, internal, inlineStart: starts.inline, triggers: starts.scheduled, isOpen },
+  const refreshSubscriptions = subscriptions.operatorApi.refresh
+  const effects = composeEffects(
+    { ...ground, settler, flowControl, fail, hold, feed, connections: connections.functions },
     config,
   )
-  const actions = makeActions({ ...jobs, ...effects, start: starts.start, timetables: ingest.timetables })
-  const workflowJobs = composeWorkflowJobs({ ...jobs, actions })
-  const refreshSubscriptions = subscriptions.operatorApi.refresh
+  const { internal } = effects
+  const starts = composeStarts({ ...ground, planning: planning.planning, instances, internal, fail, refresh })
+  const ingest = composeIngest(
+    {
+      ...ground,
+      planning: planning.planning,
+      settler,
+      internal,
+      fail,
+      deadLetterJob,
+      sharedPermits,
+      inlineStart: starts.inline,
+      triggers: starts.scheduled,
+      refresh,
+      isOpen: () => open,
+    },
+    config,
+  )
+  const actions = makeActions({
+    ...effects,
+    time: ground.time,
+    connections,
+    start: starts.start,
+    timetables: ingest.timetables,
+    deadLetterJob,
+  })
+  const workflowJobs = composeWorkflowJobs({
+    ...ground,
+    instances,
+    settler,
+    sharedPermits,
+    actions,
+    begin,
+    deadLetterJob,
+  })
   const deliveries = makeDeliveryRunner(
     {
-      ...jobs,
-      slotLending: makeSlotLending({ clock, lend: jobSlots.lend }),
+      ...ground,
+      settler,
+      flowControl,
+      slotLending: makeSlotLending({ clock: ground.clock, lend: jobSlots.lend }),
       watch: subscriptions.watch,
+      begin,
       isStored: subscriptions.isStored,
       refresh: refreshSubscriptions,
     },
@@ -178,13 +174,17 @@ export function makeEngine(
   // Who runs which job, and when.
   const queue = composeQueue(
     {
-      ...jobs,
+      ...ground,
+      settler,
+      flowControl,
+      begin,
+      deadLetterJob,
       actions,
-      deliveries,
-      runs,
       intakeItems: ingest.intakeItems,
       workflowItems: workflowJobs.items,
+      deliveries,
       rotations: credentials.rotations,
+      runs,
       async refresh(tenant) {
         await refresh(tenant)
         await refreshSubscriptions(tenant)
@@ -199,24 +199,29 @@ export function makeEngine(
     },
     config,
   )
+
+  // What operators do, and what runs in the background.
   const tenants = () => registry.tenants()
-  const { sweep, escalations } = composeEscalations({ ...base, tenants }, config)
+  const { sweep, escalations } = composeEscalations({ ...ground, tenants }, config)
   const retention = composeRetention(
-    { ...base, tenants: () => tenantsWithKnownTimes(store, registry) },
+    { ...ground, tenants: () => tenantsWithKnownTimes(store, registry) },
     config,
   )
-
-  // What operators see and do.
   const { forget: forgetBackoff } = flowControl.endpointConcurrency
-  const { expect, isBehind } = queue.claims
-  const operatorApi = {
-    ...jobs,
-    failures,
-    steps: workflowJobs.steps,
-    forgetBackoff,
-    refresh: refreshSubscriptions,
-  }
-  const deadLetters = composeDeadLetters({ ...operatorApi, expect, isBehind }, config)
+  const deadLetters = composeDeadLetters(
+    {
+      ...ground,
+      settler,
+      failures,
+      instances,
+      steps: workflowJobs.steps,
+      forgetBackoff,
+      refresh: refreshSubscriptions,
+      expect: queue.claims.expect,
+      isBehind: queue.claims.isBehind,
+    },
+    config,
+  )
   const { deadLetterActions, bulk } = deadLetters
   const { orphans } = workflowJobs
   definitions.onChange(({ tenant, version }) => {
@@ -229,20 +234,23 @@ export function makeEngine(
 
   const { start, drain } = makeLifecycle(
     {
-      ...{
-        ...base,
-        definitions,
-        flowControl,
-        connections,
-        credentials,
-        health,
-        ingest,
-        queue,
-        nodesFeed,
-        outbox,
-        tenants,
-      },
-      ...{ bulk, orphans, retention, sweep, subscriptions, gathering: effects.gathering },
+      ...ground,
+      definitions,
+      flowControl,
+      connections,
+      credentials,
+      health,
+      subscriptions,
+      ingest,
+      gathering: effects.gathering,
+      queue,
+      nodesFeed,
+      bulk,
+      orphans,
+      retention,
+      sweep,
+      outbox,
+      tenants,
       setOpen(isOpen) {
         open = isOpen
       },
@@ -262,21 +270,24 @@ export function makeEngine(
     lanes: queue.lanes,
     subscriptions: subscriptions.operatorApi,
     deliveries: {
-      ...makeDeliveryViews({ ...base, endpointConcurrency: flowControl.endpointConcurrency }, config),
+      ...makeDeliveryViews({ ...ground, endpointConcurrency: flowControl.endpointConcurrency }, config),
       ...makeDeliveryActions({
-        ...operatorApi,
+        ...ground,
+        forgetBackoff,
+        refresh: refreshSubscriptions,
         actions: deadLetters.actions,
         replay: deadLetterActions.replay,
       }),
     },
-    flowControl: makeFlowControlActions({ ...base, flowControl }),
+    flowControl: makeFlowControlActions({ ...ground, flowControl }),
     integrations: { ...connections.operatorApi, ...credentials.operatorApi },
     workflows: makeWorkflowOperatorApi({
-      ...operatorApi,
+      ...ground,
+      instances,
       deadLetters: deadLetterActions,
       starter: starts.starter,
     }),
-    inspect: makeInspect({ ...base, definitions }),
+    inspect: makeInspect({ ...ground, definitions }),
     apply: (tenant, documents) =>
       definitions.apply(tenant, {
         definitions: documents.map((document) => ({ document, authored: null })),

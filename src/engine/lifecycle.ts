@@ -3,10 +3,11 @@
 
 import type { TenantId } from '../core/foundation/ids/index.ts'
 import type { Role } from '../core/queue/node-role/index.ts'
+import { followTenants } from './commit/index.ts'
 import type { EngineConfig, EngineDeps } from './config.ts'
 import type { ComposedCredentials, HealthWorker } from './connections/index.ts'
-import { type Definitions, followDefinitions } from './definitions/index.ts'
-import { type FlowControl, followCircuits } from './flow-control/index.ts'
+import type { Definitions } from './definitions/index.ts'
+import type { FlowControl } from './flow-control/index.ts'
 import type { Ingest } from './ingest/index.ts'
 import type { JobSlots, Lease } from './leases/index.ts'
 import type { Outbox } from './outbox/index.ts'
@@ -48,13 +49,23 @@ export function makeLifecycle(
   parts: EngineLoops,
   config: Pick<EngineConfig, 'roles'>,
 ): { start(): Promise<void>; drain(withinMs: number): Promise<{ readonly left: number }> } {
-  const { clock, lease, jobSlots, flowControl, connections, credentials, health, subscriptions } = parts
+  const {
+    clock,
+    lease,
+    jobSlots,
+    definitions,
+    flowControl,
+    connections,
+    credentials,
+    health,
+    subscriptions,
+  } = parts
   const { nodesFeed, bulk, orphans, retention, sweep, outbox, tenants } = parts
   const { claims, nodeWakes } = parts.queue
   const { busConsumers, schedules, rejections, duplicates, backlog } = parts.ingest
+  const listAll = () => parts.store.system('definitions').tenants()
   const has = (role: Role) => config.roles.has(role)
-  let unfollowDefinitions = () => {}
-  let unfollowCircuits = () => {}
+  let unfollow: readonly (() => void)[] = []
 
   const atMost = async (withinMs: number, work: Promise<void>): Promise<void> => {
     let cancel: () => void = () => {}
@@ -81,20 +92,21 @@ export function makeLifecycle(
       busConsumers.start()
       outbox.start()
       credentials.start()
-      unfollowCircuits = followCircuits(parts)
-      unfollowDefinitions = followDefinitions(parts)
+      unfollow = [
+        followTenants(parts, 'pace.not-followed', tenants, (tenant) => flowControl.learn(tenant, null)),
+        followTenants(parts, 'definitions.not-followed', listAll, (tenant) => definitions.refresh(tenant)),
+      ]
     },
 
     async drain(withinMs) {
       parts.setOpen(false)
-      // Claims first: what is claimed now would have to be given back. All that ends is told so before any of it is waited for.
+      // Claims first: what is claimed now would have to be given back. Everything is asked to end before any of it is waited for.
       const claiming = claims.stop()
       jobSlots.stop()
       nodeWakes?.stop()
       nodesFeed?.stop()
       backlog.stop()
-      unfollowDefinitions()
-      unfollowCircuits()
+      for (const stop of unfollow) stop()
       connections.stop()
       parts.gathering.flush()
       const ending = [schedules, busConsumers, bulk, subscriptions, orphans, credentials, health].map((one) =>

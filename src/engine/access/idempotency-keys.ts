@@ -101,11 +101,11 @@ export function makeIdempotency(deps: {
     answer: StoredResponse | null,
   ) => {
     const { version, body } = reserved
-    const kept = answer !== null && answer.text.length > ANSWER_LENGTH_MAX ? 'large' : answer
+    const storable = answer !== null && answer.text.length > ANSWER_LENGTH_MAX ? 'large' : answer
     const write: Write =
-      kept === null
+      storable === null
         ? { w: 'record.delete', kind: 'idempotency', key: name }
-        : put(name, version + 1, { ...body, answer: kept })
+        : put(name, version + 1, { ...body, answer: storable })
     // The request is done, and the caller must get its response, whatever happens to the key.
     try {
       const result = await store.commit({ tenant, guards: [guard(name, version)], writes: [write] })

@@ -15,6 +15,7 @@ export {
   type PlannedJob,
   receivedEvent,
 } from './event-plan.ts'
+export { followTenants } from './follow-tenants.ts'
 export { type EngineSignals, makeEngineSignals, makeSignal } from './signals.ts'
 export { makeStoreTime, type StoreTime } from './store-time.ts'
 export { tenantsInStore, tenantsWithKnownTimes } from './tenants-in-store.ts'

@@ -20,7 +20,7 @@ interface Deps extends EngineBase {
   readonly decisions: Decisions
   readonly lease: Lease
   /** What tests use instead of those made here. */
-  readonly credentials?: Credentials
+  readonly credentials: Credentials | undefined
 }
 
 export function composeCredentials(

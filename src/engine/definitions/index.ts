@@ -13,7 +13,6 @@ export type {
 } from './definition-types.ts'
 export { makeDefinitions } from './definitions.ts'
 export { subscriptionOf } from './deployed-subscriptions.ts'
-export { followDefinitions } from './follow-definitions.ts'
 export type { NewDefinition } from './record-batches.ts'
 export { type Deployed, makeRegistry, NEWER_LANGUAGE, type Registry } from './registry.ts'
 export type { VersionWarning } from './workflow-versions.ts'

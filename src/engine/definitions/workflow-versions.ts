@@ -44,10 +44,10 @@ export async function judgeVersions(
     warnings.push(...left.map((one) => leftBehind(document, one)), ...deprecated(document, live))
   }
   if (refused.length > 0 && options.refuses) {
-    const told = refused.map(
+    const described = refused.map(
       ({ workflow, versions }) => `${workflow}: ${versions.map(describeLive).join(', ')}`,
     )
-    throw new AppError('versions_unsupported', told.join('; '), { details: { workflows: refused } })
+    throw new AppError('versions_unsupported', described.join('; '), { details: { workflows: refused } })
   }
   return warnings
 }
@@ -87,8 +87,12 @@ function deprecated(document: WorkflowDocument, live: readonly LiveVersion[]): r
 }
 
 function removed(workflow: string, live: readonly LiveVersion[]): VersionWarning {
-  const told = live.map(describeLive).join(', ')
-  return { rule: 'MG8', workflow, message: `${workflow} goes, and ${told}; no event finds them any more` }
+  const described = live.map(describeLive).join(', ')
+  return {
+    rule: 'MG8',
+    workflow,
+    message: `${workflow} goes, and ${described}; no event finds them any more`,
+  }
 }
 
 function describeLive({ version, count }: LiveVersion): string {

@@ -186,7 +186,7 @@ export function makeCircuits(
   /** Returns whether the stored state is this node's. */
   const write = async (known: Known, route: Route, change: 'opened' | 'closed' | null): Promise<boolean> => {
     const { tenant, consumer, version, circuit, isQuiet } = known
-    const told =
+    const notice =
       change === null ? { writes: [], plans: [] } : logCircuit(known, route, change, errorOf(route, circuit))
     const record: Write =
       circuit.state === 'closed'
@@ -203,8 +203,8 @@ export function makeCircuits(
       known.wroteAt = Number.POSITIVE_INFINITY
       const result = await deps.unitOfWork.firmly(tenant, {
         guards: [{ g: 'version', of: 'circuit', key: consumer, version }],
-        writes: [record, ...told.writes],
-        plans: told.plans,
+        writes: [record, ...notice.writes],
+        plans: notice.plans,
       })
       isStored = result.ok
     } finally {
@@ -301,10 +301,10 @@ export function makeCircuits(
     },
     mark: () => writes,
     adopt(tenant, records, mark) {
-      const kept = new Map(records.map((record) => [record.key, record]))
+      const byConsumer = new Map(records.map((record) => [record.key, record]))
       for (const known of [...all.values()]) {
         if (known.tenant !== tenant || known.version === 0 || known.wroteAt > mark) continue
-        const record = kept.get(known.consumer) ?? null
+        const record = byConsumer.get(known.consumer) ?? null
         const wasBroken = broken
         take(known, record)
         if (broken < wasBroken) deps.wake()

@@ -361,17 +361,17 @@ export function makeFlowControl(
       leaveHost(item)
       callAdmission.leave(holdOf(item))
     },
-    reportResult({ item, route, host, class: told, retryAfterMs, isSeenTo }) {
+    reportResult({ item, route, host, class: reported, retryAfterMs, isSeenTo }) {
       const ticket = tickets.size === 0 ? undefined : tickets.get(holdOf(item))
       if (ticket !== undefined) ticket.isCalled = true
       if (host !== null) {
         const name = host.toLowerCase()
         entered.delete(holdOf(item))
-        if (told === 'rate_limited') hosts.limited(item, name, retryAfterMs)
+        if (reported === 'rate_limited') hosts.limited(item, name, retryAfterMs)
         else hosts.answered(item, name)
       }
       if (isSeenTo === true) return callAdmission.used(holdOf(item))
-      const failureClass = told === 'done' ? null : told
+      const failureClass = reported === 'done' ? null : reported
       const named = connectionOf(route.document.do)
       if (named !== null)
         callAdmission.reportResult(item.work.tenant, named.connection, holdOf(item), failureClass)

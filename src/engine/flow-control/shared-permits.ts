@@ -188,7 +188,8 @@ export function makeSharedPermits(
   const take = (known: Known, version: number, bucket: SharedBucket) => {
     known.version = version
     known.bucket = known.pendingResponses.reduce(
-      (told, { policy, answer }) => (isLasting(answer) ? applySharedResponse(told, policy, answer) : told),
+      (bucket, { policy, answer }) =>
+        isLasting(answer) ? applySharedResponse(bucket, policy, answer) : bucket,
       bucket,
     )
     heedClosed(known)

@@ -135,7 +135,24 @@ export function makeAcceptor(
     }
   }
 
-  const finish = (
+  const finish = <Value>(
+    acceptance: Acceptance,
+    held: readonly Planned[],
+    result: CommitResult,
+    startedAt: number,
+    then: (stored: Accepted | 'refused') => Value,
+    failed: (error: unknown) => Value,
+  ): Value => {
+    let stored: Accepted | 'refused'
+    try {
+      stored = endAndLog(acceptance, held, result, startedAt)
+    } catch (error) {
+      return failed(error)
+    }
+    return then(stored)
+  }
+
+  const endAndLog = (
     { event, action, deadLetter }: Acceptance,
     held: readonly Planned[],
     result: CommitResult,
@@ -180,25 +197,19 @@ export function makeAcceptor(
           ? planAcceptance(planning, source, draft, payload, header, windowMs, inlineStart.mayBegin)
           : planUnread(planning, source, draft, unread, windowMs)
       const { plans } = acceptance
-      const finished = (kept: Acceptance, held: readonly Planned[], result: CommitResult): Value => {
-        let stored: Accepted | 'refused'
-        try {
-          stored = finish(kept, held, result, startedAt)
-        } catch (error) {
-          return failed(error)
-        }
-        return then(stored)
-      }
       const [first] = plans
       if (first?.begins !== undefined) {
         const held: Planned[] = [...plans]
-        return commitStarts(first, beside, held).then((result) => finished(acceptance, held, result), failed)
+        return commitStarts(first, beside, held).then(
+          (result) => finish(acceptance, held, result, startedAt, then, failed),
+          failed,
+        )
       }
       return commit(
         acceptance,
         beside,
         null,
-        (result) => finished(acceptance, plans, result),
+        (result) => finish(acceptance, plans, result, startedAt, then, failed),
         (error) => {
           unitOfWork.release(plans)
           return failed(error)

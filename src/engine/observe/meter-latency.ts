@@ -26,9 +26,9 @@ export function makeLatencies(
   return (from: Instant, bucket: number, done: number): Latency => {
     if (done === 0) return NOTHING
     const number = Math.floor(from / stepMs) + bucket
-    const kept = known.get(number)
+    const cached = known.get(number)
     // The count shows whether the bucket is still the same, also after a clock has stepped back.
-    if (kept?.done === done) return kept.latency
+    if (cached?.done === done) return cached.latency
     const latency = compute(from, bucket)
     if (known.size >= 2 * count) known.clear()
     known.set(number, { done, latency })

@@ -2,7 +2,7 @@
 // starts.
 
 export { type Acceptance, planAcceptance, planUnread } from './acceptance.ts'
-export { composePlanning } from './compose.ts'
+export { composePlanning, type Planning } from './compose.ts'
 export type { Begun, InlineStart } from './instance-starter.ts'
 export { intakeConsumer, newIntake, receiverOf } from './intake-job.ts'
 export { type DispatchedEvent, matchEvent } from './matching.ts'

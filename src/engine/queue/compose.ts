@@ -40,8 +40,7 @@ export function composeQueue(
     readonly lease: Lease
     readonly jobSlots: JobSlots
     readonly flowControl: FlowControl
-    readonly begin: BeginJob['begin']
-    readonly startLimit: BeginJob['startLimit']
+    readonly begin: BeginJob
     readonly deadLetterJob: DeadLetterRouteJob
     readonly actions: Actions
     readonly intakeItems: IntakeItems
@@ -77,7 +76,7 @@ export function composeQueue(
   signals.wake.listen(claims.wake)
   signals.room.listen(claims.room)
   jobSlots.serve({
-    run: (item, hasWaited, over) => (hasWaited ? runner.runLate : runner.run)(item, over),
+    run: runner.run,
     share: claims.shareOnInsert,
     onFree: claims.freed,
   })

@@ -9,13 +9,14 @@ import { deadLetterOf, EMPTY_NOTE, isWorkKind, type WorkRow } from '../../core/q
 import { itemScope, keyedScope, type Route, routeScope, type Vars } from '../../core/routing/index.ts'
 import { CodeRefusedError } from '../../ports/code.ts'
 import { StoreError } from '../../ports/store.ts'
+import type { StoreTime } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'
 import type { Rotations } from '../connections/index.ts'
 import { byAge, findEarlierKey } from '../dead-letters/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import { countersOf, type DeadLetterRouteJob } from '../effects/index.ts'
 import type { IntakeItems } from '../ingest/index.ts'
-import type { BeginJob, Item } from '../leases/index.ts'
+import { type BeginJob, type Item, startTimeLimit } from '../leases/index.ts'
 import { isVaultTrouble, scrubOf } from '../secrets/index.ts'
 import { again, type Settler } from '../settlement/index.ts'
 import type { DeliveryRunner } from '../webhooks/index.ts'
@@ -25,10 +26,11 @@ import type { Debouncer } from './lane-debounce.ts'
 import type { Actions } from './run-action.ts'
 
 export interface Runner {
-  /** Calls `over` once the job is settled, or is left to another node. Never throws. */
-  run(item: Item, over: () => void): void
-  /** Runs a job that waited on this node for a slot, unless it may not run any more. */
-  runLate(item: Item, over: () => void): void
+  /**
+   * Calls `over` once the job is settled, or is left to another node. Never throws. `hasWaited`: the job waited on this node
+   * for a slot, and is run unless it may not run any more.
+   */
+  run(item: Item, hasWaited: boolean, over: () => void): void
 }
 
 const INTERRUPTED_FIRST_MS = 1_000
@@ -43,8 +45,8 @@ export function makeRunner(
     holds(owner: Incarnation): boolean
     /** A job may be leased to this node that the node does not run. */
     suspect(): void
-    readonly startLimit: BeginJob['startLimit']
-    readonly begin: BeginJob['begin']
+    readonly time: StoreTime
+    readonly begin: BeginJob
     readonly deadLetterJob: DeadLetterRouteJob
     readonly actions: Actions
     readonly intakeItems: IntakeItems
@@ -55,9 +57,10 @@ export function makeRunner(
     readonly expandEach: ExpandEach
   },
 ): Runner {
-  const { log, registry, settler, startLimit, begin, deadLetterJob } = deps
+  const { log, registry, settler, time, begin, deadLetterJob } = deps
 
-  const run: Runner['run'] = (item, over) => {
+  const run: Runner['run'] = (item, hasWaited, over) => {
+    if (hasWaited && isTooLate(item, over)) return
     const { route, work } = item
     if (route === null || work.kind !== 'route' || !isPlain(item, route)) {
       void runOther(item).then(over, over)
@@ -69,7 +72,7 @@ export function makeRunner(
     let key: string | null = null
     let performed: Promise<void>
     try {
-      begun = startLimit(item, route)
+      begun = startTimeLimit(item, route, time.now())
       const scope = routeScope(begun.event, begun.payload(), begun.header(), deps.vars)
       if (!route.wants(scope)) throw unwanted()
       key = route.keyOf(scope, null)
@@ -132,16 +135,19 @@ export function makeRunner(
 
   const unwanted = () => new ExpressionError('type', 'the condition no longer holds', 'where')
 
-  const runLate: Runner['runLate'] = (item, over) => {
+  /** Whether a job may not run any more after it waited here: then it is left or given back. */
+  const isTooLate = (item: Item, over: () => void): boolean => {
     const { tenant, consumer } = item.work
     // Its lease ended by this node's clock while it waited. Another node may have it by now, or a renewal that is still
     // under way has extended the lease: then the job is found as a lost claim.
     if (!deps.holds(item.owner)) {
       deps.suspect()
-      return over()
+      over()
+      return true
     }
-    if (registry.isHeld(tenant, consumer)) void giveBack(item).then(over, over)
-    else run(item, over)
+    if (!registry.isHeld(tenant, consumer)) return false
+    void giveBack(item).then(over, over)
+    return true
   }
 
   /** Its consumer was paused while it waited. It has not begun, so it goes back unchanged and waits like the others. */
@@ -218,7 +224,10 @@ export function makeRunner(
   }
 
   const runRoute = async (claimed: Item, route: Route): Promise<void> => {
-    const item = claimed.work.replayOf === null ? startLimit(claimed, route) : await begin(claimed, route)
+    const item =
+      claimed.work.replayOf === null
+        ? startTimeLimit(claimed, route, time.now())
+        : await begin(claimed, route)
     let key: string | null = null
     try {
       if (item.work.kind === 'batch') {
@@ -239,5 +248,5 @@ export function makeRunner(
     }
   }
 
-  return { run, runLate }
+  return { run }
 }

@@ -139,8 +139,15 @@ export function failOnIngest(
   deadLetter: NewDeadLetter,
 ): FailureChange {
   const { class: failureClass, reason, lastError, key, attempts } = deadLetter
-  const told = redactedError(event, lastError)
-  const tried = { workId: work.id, eventId: event.id, class: failureClass, key, attempts, lastError: told }
+  const redacted = redactedError(event, lastError)
+  const tried = {
+    workId: work.id,
+    eventId: event.id,
+    class: failureClass,
+    key,
+    attempts,
+    lastError: redacted,
+  }
   const cause = causeOfEnd(work.consumer, tried, reason, event)
   const before = newFailure(failureId(work.id), work, event, null)
   const row = stepFailure(before, { type: 'ended', tried, reason, cause }) ?? before

@@ -112,13 +112,13 @@ function withClass(decision: Decision, known: FailureClass | null): Decision {
 function withStorableTexts(decision: Decision, event: NewEvent): Decision {
   const { note, attempt } = decision
   if (note.lastError === null && attempt?.error == null && decision.to !== 'dead') return decision
-  const kept = (text: string) => storableError(event, text)
+  const storable = (text: string) => storableError(event, text)
   const cleaned = {
     ...decision,
-    note: note.lastError === null ? note : { ...note, lastError: kept(note.lastError) },
-    attempt: attempt?.error == null ? attempt : { ...attempt, error: kept(attempt.error) },
+    note: note.lastError === null ? note : { ...note, lastError: storable(note.lastError) },
+    attempt: attempt?.error == null ? attempt : { ...attempt, error: storable(attempt.error) },
   }
-  return cleaned.to === 'dead' ? { ...cleaned, error: kept(cleaned.error) } : cleaned
+  return cleaned.to === 'dead' ? { ...cleaned, error: storable(cleaned.error) } : cleaned
 }
 
 function itemWrites(

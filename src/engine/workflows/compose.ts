@@ -63,7 +63,7 @@ export function composeWorkflowJobs(
     readonly settler: Settler
     readonly sharedPermits: SharedPermits | null
     readonly actions: StepActions
-    readonly begin: BeginJob['begin']
+    readonly begin: BeginJob
     readonly deadLetterJob: DeadLetterRouteJob
   },
 ): WorkflowJobs {

@@ -107,14 +107,14 @@ function change(
       const seen = state.health === health ? state : { ...state, health: health as ConnectionState['health'] }
       const { class: failed, httpStatus } = event.result
       const callEvent = { type: 'told', at: event.at, class: countedAs(failed, httpStatus !== null) } as const
-      const { next, circuit } = turn(seen, { ...callEvent, isTry: event.isTry }, terms)
+      const { next, circuit } = moveCircuit(seen, { ...callEvent, isTry: event.isTry }, terms)
       // Reachable, but not healthy.
       return { next: ok || circuit !== 'closed' ? next : { ...next, health: seen.health }, circuit }
     }
     case 'told':
-      return turn(state, { ...event, class: countedAs(event.class, true) }, terms)
+      return moveCircuit(state, { ...event, class: countedAs(event.class, true) }, terms)
     case 'tried':
-      return turn(state, event, terms)
+      return moveCircuit(state, event, terms)
     case 'overridden':
       return { next: { ...state, override: event.override }, circuit: null }
     case 'retired':
@@ -155,7 +155,7 @@ function countedAs(failed: FailureClass | null, isAnswered: boolean): FailureCla
   return isAnswered ? 'validation' : 'poison'
 }
 
-function turn(
+function moveCircuit(
   state: ConnectionState,
   event: CircuitEvent,
   terms: ConnectionTerms,

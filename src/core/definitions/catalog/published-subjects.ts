@@ -95,8 +95,14 @@ function publishedByWorkflow(document: WorkflowDocument): readonly Published[] {
   const source = `workflow:${document.name}`
   const emitted = actionsOf(document).flatMap((action) => emittedBy(action, source, 'a workflow'))
   const subject = `workflow.${document.name}.>`
-  const told = { source, mapping: null, subject, description: 'What becomes of its instances.', schema: null }
-  return firstOfEach([...emitted, told])
+  const lifecycle = {
+    source,
+    mapping: null,
+    subject,
+    description: 'What becomes of its instances.',
+    schema: null,
+  }
+  return firstOfEach([...emitted, lifecycle])
 }
 
 /** An author who lists subjects that a template can produce has listed them all; the template itself then adds none. */

@@ -139,8 +139,8 @@ function firstChoice(said: JsonValue): JsonValue | undefined {
 }
 
 function tokensOf(said: JsonValue): number | null {
-  const told = fieldOf(fieldOf(said, 'usage'), 'total_tokens')
-  const total = isNumeral(told) ? told.plain() : told
+  const reported = fieldOf(fieldOf(said, 'usage'), 'total_tokens')
+  const total = isNumeral(reported) ? reported.plain() : reported
   return typeof total === 'number' && Number.isSafeInteger(total) && total >= 0 ? total : null
 }
 

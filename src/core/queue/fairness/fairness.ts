@@ -53,9 +53,9 @@ export function shareSlots<One extends Contender>(
   contenders: readonly One[],
   crowd: Crowd,
   free: number,
-  turn: number,
+  round: number,
 ): readonly (One & { readonly room: number })[] {
-  const byPriority = roundRobin(contenders, turn)
+  const byPriority = roundRobin(contenders, round)
   if (crowd.tenants <= 1) {
     return byPriority.filter(({ max }) => max > 0).map((one) => ({ ...one, room: Math.min(one.max, free) }))
   }
@@ -68,7 +68,7 @@ export function shareSlots<One extends Contender>(
   }
   const has = (tenant: string) => crowd.running.get(tenant) ?? 0
   // The tenant with the fewest slots is first; ties rotate.
-  const names = rotate([...byTenant.keys()].sort(), turn).sort((a, b) => has(a) - has(b))
+  const names = rotate([...byTenant.keys()].sort(), round).sort((a, b) => has(a) - has(b))
   return names.flatMap((tenant) => {
     const room = Math.min(free, shareOf(tenant, crowd) - has(tenant))
     return divide(byTenant.get(tenant) ?? [], room)
@@ -94,18 +94,18 @@ function divide<One extends Contender>(
 }
 
 /** Rotates the first priority, and the consumers within each priority. */
-function roundRobin<One extends Contender>(contenders: readonly One[], turn: number): readonly One[] {
+function roundRobin<One extends Contender>(contenders: readonly One[], round: number): readonly One[] {
   const groups = new Map<Priority, One[]>()
   for (const priority of PRIORITIES) {
     const group = contenders.filter((one) => one.priority === priority)
     if (group.length > 0) groups.set(priority, group)
   }
   const turns = TURNS.filter((priority) => groups.has(priority))
-  const first = turns[turn % turns.length]
+  const first = turns[round % turns.length]
   const order = PRIORITIES.toSorted((a, b) => Number(b === first) - Number(a === first))
   return order.flatMap((priority) => {
-    const rounds = Math.floor(turn / turns.length) * turns.filter((one) => one === priority).length
-    const within = turns.slice(0, turn % turns.length).filter((one) => one === priority).length
+    const rounds = Math.floor(round / turns.length) * turns.filter((one) => one === priority).length
+    const within = turns.slice(0, round % turns.length).filter((one) => one === priority).length
     return rotate(groups.get(priority) ?? [], rounds + within)
   })
 }

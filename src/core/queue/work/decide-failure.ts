@@ -44,20 +44,21 @@ const BUCKET_CLOSED_MS_MAX = 1 * DAY
 
 export function decideFailure(question: FailureQuestion): FailureStep {
   const { counters, now, expiresAt } = question
-  const doubt = question.effect === 'maybe' && !question.idempotent
+  const isUnknown = question.effect === 'maybe' && !question.idempotent
   switch (question.class) {
     case 'auth':
     case 'config':
     case 'validation':
       // Refused now; but an earlier call that this one repeated may have had its effect.
-      return doubt ? { step: 'park' } : { step: 'dead', reason: 'rejected' }
+      return isUnknown ? { step: 'park' } : { step: 'dead', reason: 'rejected' }
     case 'poison':
-      return doubt ? { step: 'park' } : { step: 'dead', reason: 'crash_loop' }
+      return isUnknown ? { step: 'park' } : { step: 'dead', reason: 'crash_loop' }
     case 'rate_limited': {
       // The call was refused before anything was done: it is a wait, and returns its attempt.
       const askedMs = Math.min(question.retryAfterMs ?? BUCKET_CLOSED_MS, BUCKET_CLOSED_MS_MAX)
       const delayMs = Math.round(stretch(Math.max(askedMs, BUCKET_CLOSED_MS_MIN), question.jitter))
-      if (now + delayMs >= expiresAt) return doubt ? { step: 'park' } : { step: 'dead', reason: 'expired' }
+      if (now + delayMs >= expiresAt)
+        return isUnknown ? { step: 'park' } : { step: 'dead', reason: 'expired' }
       return {
         step: 'again',
         delayMs,
@@ -70,12 +71,13 @@ export function decideFailure(question: FailureQuestion): FailureStep {
         // A probe is not a call: it needs no attempt, only time.
         const late = now + question.probeAfterMs >= expiresAt
         if (!late) return { step: 'again', delayMs: question.probeAfterMs, counters }
-        return doubt ? { step: 'park' } : { step: 'dead', reason: 'expired' }
+        return isUnknown ? { step: 'park' } : { step: 'dead', reason: 'expired' }
       }
-      if (doubt && !question.canRepeat) return { step: 'park' }
+      if (isUnknown && !question.canRepeat) return { step: 'park' }
       const delayMs = nextDelay(question.policy, counters.attempts, question.jitter, question.retryAfterMs)
-      if (delayMs === null) return doubt ? { step: 'park' } : { step: 'dead', reason: 'cap_reached' }
-      if (now + delayMs >= expiresAt) return doubt ? { step: 'park' } : { step: 'dead', reason: 'expired' }
+      if (delayMs === null) return isUnknown ? { step: 'park' } : { step: 'dead', reason: 'cap_reached' }
+      if (now + delayMs >= expiresAt)
+        return isUnknown ? { step: 'park' } : { step: 'dead', reason: 'expired' }
       return { step: 'again', delayMs, counters }
     }
   }

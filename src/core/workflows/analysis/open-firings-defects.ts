@@ -21,7 +21,7 @@ export function compareHeld(
   const endOf = ({ trace }: Pick<Defect, 'trace'>) => markingText(trace.at(-1)?.marking ?? {})
   const still = defects.filter(({ name }) => name === 'deadlock' || name === 'leftBehind')
   const known = new Set(still.map(endOf))
-  const kept = defects.filter((one) => !still.includes(one) || atRest.has(endOf(one)))
+  const confirmed = defects.filter((one) => !still.includes(one) || atRest.has(endOf(one)))
   const hasTrap = defects.some(({ name }) => name === 'noWayToEnd' || name === 'automaticLoop')
   const added = stops.flatMap(({ way, trace }): readonly Defect[] => {
     const marking = trace.at(-1)?.marking ?? {}
@@ -53,5 +53,5 @@ export function compareHeld(
           }),
     ]
   })
-  return [...kept, ...added]
+  return [...confirmed, ...added]
 }

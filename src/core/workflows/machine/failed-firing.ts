@@ -40,8 +40,8 @@ export function failFiring(draft: Draft, firing: Firing, fault: Fault): void {
   draft.now.failure = failed
   const policy = type === 'undo' || draft.now.rollBack !== null ? null : policyOf(draft, firing)
   if (policy === null) {
-    const kept = did === undefined ? {} : { did: { ...did, result: shortOf(did.result) } }
-    replaceFiring(draft, number, (one) => ({ ...one, ...kept, state: 'failed' }))
+    const shortened = did === undefined ? {} : { did: { ...did, result: shortOf(did.result) } }
+    replaceFiring(draft, number, (one) => ({ ...one, ...shortened, state: 'failed' }))
     draft.history.push(entry)
     return
   }

@@ -117,12 +117,12 @@ interface Ending {
 /** Its action succeeded. Throws ExpressionError and Refusal, with nothing changed. */
 export function endFiring(draft: Draft, firing: Firing, { result, key, work, others }: Ending): void {
   const { number, type, name, held, stays, actor, input, child } = firing
-  const kept = shortOf(result)
+  const short = shortOf(result)
   const ending = {
     ...entryOf(firing),
     ...(work === undefined ? {} : { workId: work }),
     ...(child === undefined ? {} : { child }),
-    ...(kept !== null && keepsValues(draft) ? { result: kept } : {}),
+    ...(short !== null && keepsValues(draft) ? { result: short } : {}),
   }
   if (type === 'undo') {
     removeFiring(draft, number)
@@ -133,13 +133,13 @@ export function endFiring(draft: Draft, firing: Firing, { result, key, work, oth
   if (firing.state === 'interrupted') {
     removeFiring(draft, number)
     draft.history.push({ type: 'late', ...ending })
-    if (others === undefined) endLate(draft, firing, { key, result: kept })
+    if (others === undefined) endLate(draft, firing, { key, result: short })
     return
   }
   if (type === 'enter') {
     removeFiring(draft, number)
     draft.history.push({ type: 'ended', ...ending })
-    keepDone(draft, { number, type, name, key, result: kept })
+    keepDone(draft, { number, type, name, key, result: short })
     return
   }
   const transition = draft.workflow.transitions.get(name)
@@ -158,7 +158,7 @@ export function endFiring(draft: Draft, firing: Firing, { result, key, work, oth
     ...applyAssigned(draft, assigned),
   })
   learnedEffects(draft, assigned)
-  keepDone(draft, { number, type, name, key, result: kept, ...(others === undefined ? {} : { others }) })
+  keepDone(draft, { number, type, name, key, result: short, ...(others === undefined ? {} : { others }) })
   announce(draft, `fired.${name}`, { transition: name })
   putTokens(draft, targets)
 }

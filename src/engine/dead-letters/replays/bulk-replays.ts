@@ -413,10 +413,14 @@ export function makeBulkReplays(
         if (stored === null) throw new AppError('not_found', `no replay ${id}`)
         const { replay } = stored
         if (replay.state !== 'running') throw new AppError('conflict', `the replay is ${replay.state}`)
-        const kept = await keep(tenant, stored, { ...replay, state: 'cancelled', finishedAt: time.now() })
-        if (kept === 'lost') return retry()
+        const cancelled = await keep(tenant, stored, {
+          ...replay,
+          state: 'cancelled',
+          finishedAt: time.now(),
+        })
+        if (cancelled === 'lost') return retry()
         log.info('replay.cancelled', { tenant, replay: id, by: decided.actor, reason: decided.reason })
-        return kept.replay
+        return cancelled.replay
       }
       return retrying(RACES_MAX, cancelOnce, orConflict('the replay moves on too quickly; try again'))
     },

@@ -211,17 +211,17 @@ export function makeFunctionEffects(
       await settleThrown(run, effect, error)
       throw error
     }
-    const kept = keepResult(value, config.resultBytesMax)
-    if (kept.text === null) {
+    const storable = keepResult(value, config.resultBytesMax)
+    if (storable.text === null) {
       log.warn('function.result-not-kept', {
         route: run.call.route.document.name,
         work: item.work.id,
         effect: effect.name,
-        error: kept.problem,
+        error: storable.problem,
       })
     }
     const effectRef = scrubOrNull(item.event, refOfResult(value))
-    const result = encryptResult(deps.encryption, item, effect.key, kept.text)
+    const result = encryptResult(deps.encryption, item, effect.key, storable.text)
     if (isLeft(effect)) {
       // The job was settled without this effect: the result is evidence, and settles the unknown outcome.
       run

@@ -128,8 +128,8 @@ export function makeFunctionEnds(
     run: FunctionRun,
     obstacles: readonly Obstacle[],
   ): Promise<readonly LedgerEntry[]> => {
-    const told = new Set(obstacles.map(({ key }) => key))
-    return (await openEntries(run.call)).filter(({ key }) => !told.has(key))
+    const recorded = new Set(obstacles.map(({ key }) => key))
+    return (await openEntries(run.call)).filter(({ key }) => !recorded.has(key))
   }
 
   /** Entries of this very job that are neither done nor released. A job in its first claim has none. */

@@ -25,7 +25,7 @@ export interface DeliveryDeps
   readonly slotLending: SlotLending
   readonly watch: DeliveryWatch
   /** Prepares a job to run: its expiry, and the dead letter that it replays. */
-  readonly begin: BeginJob['begin']
+  readonly begin: BeginJob
   /** Whether the API or definitions have it, deployed on this node or not. */
   isStored(tenant: TenantId, name: string): boolean
   /** Checks whether another node changed the subscriptions. */

@@ -101,11 +101,11 @@ export async function deadLetterOfItems(
   const number = parseStepName(items[0]?.step ?? '')?.number
   const all = number === undefined ? items : await itemsOfFiring(reads, instance, { number })
   const own = new Set<string>(all.map(({ id }) => id))
-  const kept = deadLetters.filter((deadLetter) => own.has(deadLetter.workId))
+  const ownDeadLetters = deadLetters.filter((deadLetter) => own.has(deadLetter.workId))
   // A second job would do the same in parallel.
-  if (kept.some(({ state }) => state === 'replaying'))
+  if (ownDeadLetters.some(({ state }) => state === 'replaying'))
     throw new AppError('conflict', 'its dead letter is being replayed: it goes on already')
-  return kept.find(({ state }) => state === 'open' || state === 'ready_to_replay') ?? null
+  return ownDeadLetters.find(({ state }) => state === 'open' || state === 'ready_to_replay') ?? null
 }
 
 /** The firing runs again, on an operator's request. */

@@ -41,7 +41,7 @@ export function makeSteps(
     readonly instances: Instances
     readonly registry: Registry
     readonly settler: Settler
-    readonly begin: BeginJob['begin']
+    readonly begin: BeginJob
     readonly actions: StepActions
     readonly deadLetterJob: DeadLetterRouteJob
   },

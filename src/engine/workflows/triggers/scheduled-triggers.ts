@@ -85,10 +85,10 @@ export function makeScheduledTriggers(
       lane: { key: `schedule/${id}`, width: 1 },
     }
     const add: Write = { w: 'work.add', work, lease: null, delayMs: 0 }
-    const kept = plan.writes.map((write) => (write.w === 'event.append' ? { ...write, event } : write))
+    const appended = plan.writes.map((write) => (write.w === 'event.append' ? { ...write, event } : write))
     const result = await unitOfWork.once(tenant, {
       guards: [...beside.guards, { g: 'dedup', source: draft.source, key: draft.dedupKey }],
-      writes: [...kept, add, ...beside.writes],
+      writes: [...appended, add, ...beside.writes],
       plans: [{ ...plan, event }],
     })
     if (result.ok) deps.wake()
