@@ -3,6 +3,7 @@
 import type { AgentDocument } from '../core/definitions/documents/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
+import { withoutTrailingSlashes } from '../core/foundation/text/index.ts'
 import { MINUTE } from '../core/foundation/time/index.ts'
 import { type Known, resolveRetry } from './resolve.ts'
 import { resolveAuth } from './resolve-auth.ts'
@@ -20,7 +21,7 @@ export function resolveAgent(input: AgentInput, profiles: Known['profiles']): Ag
     name: input.name,
     description: input.description ?? null,
     ...(connection === undefined ? {} : { connection }),
-    baseUrl: baseUrl.replace(/\/+$/, ''),
+    baseUrl: withoutTrailingSlashes(baseUrl),
     secret: secret === undefined ? null : resolveSecret(secret),
     ...resolveAuth(input.auth),
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),

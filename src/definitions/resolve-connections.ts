@@ -14,8 +14,9 @@ import {
 } from '../core/definitions/documents/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
+import { withoutTrailingSlashes } from '../core/foundation/text/index.ts'
 import { resolveCircuitInline } from './resolve-buffers.ts'
-import { resolveBucket, withoutSlash } from './resolve-providers.ts'
+import { resolveBucket } from './resolve-providers.ts'
 import { resolveSecret } from './resolve-secrets.ts'
 import type { ConnectionInput, CredentialInput } from './schema.ts'
 
@@ -29,7 +30,7 @@ export function resolveConnection(input: ConnectionInput): ConnectionDocument {
     credential: input.credential ?? null,
     config: (input.config ?? {}) as JsonValue,
     endpoints: Object.fromEntries(
-      Object.entries(endpoints).map(([name, address]) => [name, withoutSlash(address)]),
+      Object.entries(endpoints).map(([name, address]) => [name, withoutTrailingSlashes(address)]),
     ),
     status: input.status ?? 'active',
     probe:

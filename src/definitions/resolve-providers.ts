@@ -13,6 +13,7 @@ import {
 } from '../core/definitions/documents/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
+import { withoutTrailingSlashes } from '../core/foundation/text/index.ts'
 import { SECOND } from '../core/foundation/time/index.ts'
 import { isIdempotentMethod, PROBE_AFTER_MS } from './resolve-actions.ts'
 import type { ProviderInput } from './schema.ts'
@@ -45,8 +46,8 @@ export function resolveProvider(input: ProviderInput): ProviderDocument {
             parameters: oauth2.parameters ?? {},
             clientAuth: oauth2.clientAuth ?? 'basic',
           },
-    baseUrl: withoutSlash(input.baseUrl),
-    endpoints: mapValues(input.endpoints ?? {}, withoutSlash),
+    baseUrl: withoutTrailingSlashes(input.baseUrl),
+    endpoints: mapValues(input.endpoints ?? {}, withoutTrailingSlashes),
     config: (input.config ?? null) as JsonValue,
     capabilities: input.capabilities ?? [],
     buckets: resolveBuckets(input),
@@ -163,11 +164,6 @@ function resolveRequest(
 ): OperationRequest {
   const lowered = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
   return { method: method ?? usual, path, query, headers: Object.fromEntries(lowered) }
-}
-
-/** Paths begin with one. */
-export function withoutSlash(address: string): string {
-  return address.replace(/\/+$/, '')
 }
 
 function mapValues<From, To>(
