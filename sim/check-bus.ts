@@ -57,7 +57,7 @@ export function makeBusChecks(
     const ids = new Set(rowsAddedBy(commit).map(({ id }) => id))
     for (const { id, subject } of appendedBy(commit))
       if (!ids.has(id))
-        observations.violate('N13', `event ${short(id)} ${subject} is kept, and nothing will tell of it`)
+        observations.violate('N13', `event ${short(id)} ${subject} is stored and will never be published`)
   }
 
   const deleted = ({ positions }: Extract<Write, { w: 'outbox.delete' }>) => {

@@ -237,7 +237,7 @@ export function makeConnectionChecks(deps: {
     if (value === undefined || !wasLookedAt(tenant, value, begun?.at ?? 0))
       observations.violate(
         'CD1',
-        `version ${current.version} of ${placeOf(tenant, name)} is in use, and nobody verified it`,
+        `version ${current.version} of ${placeOf(tenant, name)} is in use without verification`,
       )
   }
 
@@ -396,7 +396,7 @@ export function makeConnectionChecks(deps: {
     promoted(tenant, name, value) {
       const account = ACCOUNTS.find((one) => one.tenant === tenant && one.secret === name)
       if (account !== undefined && !wasLookedAt(tenant, value, 0))
-        observations.violate('CD1', `${placeOf(tenant, name)} is replaced by what nobody verified`)
+        observations.violate('CD1', `${placeOf(tenant, name)} is replaced by an unverified version`)
     },
     ran(life, name, event) {
       const began = ranAt.get(life) ?? new Map<string, number>()
@@ -407,7 +407,7 @@ export function makeConnectionChecks(deps: {
     healed() {
       healedAt = time.now()
     },
-    shown: (text) => checkShown(text, 'shown to somebody'),
+    shown: (text) => checkShown(text, 'shown to a user'),
     isCalm: () => [...credentials.values()].every((history) => history.at(-1)?.state.rotation === null),
     end() {
       checkShown(JSON.stringify(data.dump()), 'in the store')

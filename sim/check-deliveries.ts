@@ -474,7 +474,7 @@ export function makeDeliveryChecks(deps: {
     },
     disables: (tenant, name) => void disabled.set(placeOf(tenant, name), time.now()),
     shown(text) {
-      if (/whs(?:ec|k)_[\w+/]{8}/.test(text)) complain('N11', 'a secret is shown to somebody')
+      if (/whs(?:ec|k)_[\w+/]{8}/.test(text)) complain('N11', 'a secret is shown to a user')
     },
     end() {
       const all = JSON.stringify(data.dump())

@@ -326,7 +326,7 @@ function checkLedger(observations: Observations, dump: StoreDump): void {
       if (entry.state === 'unknown' && state === 'cancelled' && !isAsked) {
         observations.violate(
           'N4',
-          `work ${short(entry.work)} is cancelled, and nobody is asked about ${entry.key}`,
+          `work ${short(entry.work)} is cancelled, and no decision is asked for ${entry.key}`,
         )
       }
       continue

@@ -59,7 +59,7 @@ function checkTold(observations: Observations, dump: StoreDump): void {
     // An operator who edits the dead letter of a listening route makes a copy, which publishes nothing.
     if (isCopy(event)) continue
     const name = `${event.tenant} ${event.dedupKey}`
-    if (seen.has(name)) observations.violate('ES4', `${event.dedupKey} was told twice`)
+    if (seen.has(name)) observations.violate('ES4', `${event.dedupKey} was announced twice`)
     seen.add(name)
     const cause = event.causationId === null ? undefined : events.get(event.causationId)
     // A rotation starts with its own event, and publishes how it ended.
@@ -74,11 +74,11 @@ function checkTold(observations: Observations, dump: StoreDump): void {
     const subjects = about.get(failure.id) ?? []
     const resolved = subjects.filter((subject) => subject === 'integration.failure.resolved').length
     if (!subjects.includes('integration.failed'))
-      observations.violate('FL3', `nobody was told of failure ${short(failure.id)}`)
+      observations.violate('FL3', `failure ${short(failure.id)} was never announced`)
     if (resolved !== (failure.state === 'resolved' ? 1 : 0))
       observations.violate(
         'FL3',
-        `failure ${short(failure.id)} is ${failure.state}, told as resolved ${resolved} times`,
+        `failure ${short(failure.id)} is ${failure.state}, announced as resolved ${resolved} times`,
       )
   }
   for (const { id, tenant, isAnnounced } of dump.escalations) {

@@ -58,7 +58,7 @@ export function makeIntakeChecks({
     const wanted = isAsked ? null : [...(cases?.wanting(event.subject) ?? [])].sort().join()
     const given = triggersOf(commit, event.id).join()
     if (wanted !== null && given !== wanted)
-      complain(event, `is for the triggers ${given || 'of nobody'}, not ${wanted || 'of nobody'}`)
+      complain(event, `has the triggers ${given || 'none'}, not ${wanted || 'none'}`)
   }
 
   const dispatchedOf = (event: Appended): readonly string[] | null =>
@@ -74,7 +74,7 @@ export function makeIntakeChecks({
     if (!isDead) {
       observations.counts.kept += 1
       if (!observations.everPaused.has(event.source))
-        complain(event, 'is kept, and nobody has paused its source')
+        complain(event, 'is held back, and its source is not paused')
       return
     }
     observations.counts.quarantined += 1
@@ -123,7 +123,8 @@ export function makeIntakeChecks({
         return
       }
       const count = isMatched(commit, event)
-      if (count === null) complain(event, `is matched to ${consumersOf(commit, event.id).join() || 'nobody'}`)
+      if (count === null)
+        complain(event, `is matched to ${consumersOf(commit, event.id).join() || 'no consumer'}`)
       const triggers = triggersOf(commit, event.id).length + deliveriesOf(commit, event.id)
       if (event.source !== 'hub') {
         // Canonical events that no route selects are not shown as unmatched.
@@ -158,7 +159,7 @@ export function makeIntakeChecks({
           ? consumersOf(commit, event.id).length === 0
           : isMatched(commit, event) !== null
         if (!isRight)
-          complain(event, `is matched later to ${consumersOf(commit, event.id).join() || 'nobody'}`)
+          complain(event, `is matched later to ${consumersOf(commit, event.id).join() || 'no consumer'}`)
         checkDispatched(event)
       }
     },

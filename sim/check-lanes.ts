@@ -64,7 +64,7 @@ export function makeLaneChecks({
     observations.counts.superseded += 1
     if (row === null) return
     if (survivor === null || survivor.lane !== row.lane || survivor.consumer !== row.consumer)
-      observations.violate('N2', `work ${short(id)} gives way to nobody of its lane`)
+      observations.violate('N2', `work ${short(id)} gives way to no job of its lane`)
     else if (survivor.createdAt < row.createdAt)
       observations.violate('N2', `work ${short(id)} gives way to an older one`)
   }
@@ -155,7 +155,7 @@ export function checkSuperseded(observations: Observations, { work }: Pick<Store
     for (let steps = 0; end?.lastError === 'SUPERSEDED' && steps <= work.length; steps += 1)
       end = rows.get(end.effectRef ?? '')
     if (end === undefined || end.lastError === 'SUPERSEDED')
-      observations.violate('N2', `work ${short(row.id)} gave way, and nobody stands for it`)
+      observations.violate('N2', `work ${short(row.id)} gave way, and no job stands for it`)
   }
 }
 

@@ -66,7 +66,7 @@ function checkGone(
   const untold = new Set<string | null>(before.outbox.map(({ event }) => event))
 
   for (const { id, source, causationId, dedupKey, receivedAt } of events) {
-    if (untold.has(id)) observations.violate('N13', `event ${short(id)} goes before it was told`)
+    if (untold.has(id)) observations.violate('N13', `event ${short(id)} is deleted before it was published`)
     if (source.startsWith('source:') && causationId !== null && left.has(causationId))
       observations.violate('N2', `event ${short(id)} goes before the one that it was made of`)
     if (receivedAt + request.otherwiseMs > now)

@@ -308,7 +308,7 @@ export function makeRowChecks(deps: {
       if (doubts.length > 0 && !doubts.some(({ key }) => key === row.key)) {
         observations.violate(
           'N4',
-          `work ${short(row.id)} is cancelled, and nobody is asked about ${doubts[0]!.key}`,
+          `work ${short(row.id)} is cancelled, and no decision is asked for ${doubts[0]!.key}`,
         )
       }
     }

@@ -50,7 +50,7 @@ export function makeScheduleChecks(deps: {
     isSeen: () => since !== null,
     end() {
       if (!COMPILED.ok || since === null) {
-        observations.violate('SC10', 'nobody saw the schedule')
+        observations.violate('SC10', 'no node saw the schedule')
         return
       }
       for (const slot of COMPILED.slots.due(since, time.now() - LATE_MS_MAX, SLOTS_MAX).slots) {

@@ -75,7 +75,7 @@ export function makeSendChecks(deps: {
 
   /** A job that shares a call waits in its batch, and has its own reserve. */
   const checkMembers = (send: Send, batch: WorkId, name: string) => {
-    if (send.members.length === 0) observations.violate('N3', `${name} is made for nobody`)
+    if (send.members.length === 0) observations.violate('N3', `${name} is made for no job`)
     for (const sent of send.members) {
       const { key } = keyOfSent(sent)
       const entry = data.ledger(DEFAULT_TENANT, key)

@@ -30,7 +30,7 @@ export function checkCasesEnd(
     if (why === null)
       observations.violate(
         'N12',
-        `instance ${short(instance.id)} at ${asText(instance.marking)} waits for nobody`,
+        `instance ${short(instance.id)} at ${asText(instance.marking)} waits for no job`,
       )
   }
 }
@@ -69,7 +69,7 @@ function checkTrigger(observations: Observations, model: CaseModel, row: WorkRow
   if (!isOrphans && !SKIPPED.has(lastError ?? '')) return complain(`is skipped: ${lastError}`)
   if (lastError === 'EXISTS' && !model.instances.has(effectRef as Instance['id']))
     complain('gives way to no instance')
-  if (isOrphans && !model.orphans.has(effectRef ?? '')) complain('is an orphan that nobody sees')
+  if (isOrphans && !model.orphans.has(effectRef ?? '')) complain('is an orphan that is in no list')
 }
 
 /** null: it should have gone on by itself. */

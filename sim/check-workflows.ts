@@ -89,7 +89,7 @@ export function makeWorkflowChecks({
     checkRow(known)
     checkHeld(known)
     if (instance.state === 'active')
-      for (const name of walk.lateLeft()) complain(row.id, `${name} came late, and nobody undoes it`)
+      for (const name of walk.lateLeft()) complain(row.id, `${name} came late and is never undone`)
   }
 
   const count = ({ type, actor, part }: PastEntry) => {
@@ -208,10 +208,9 @@ export function makeWorkflowChecks({
       if (isChilds) checkChild(id, firing, items)
     }
     const timers = new Set<WorkId>(items.filter(({ kind }) => kind === 'timer').map((row) => row.id))
-    for (const { timer, place } of stays)
-      if (!timers.has(timer)) complain(id, `nobody looks at the time in ${place}`)
+    for (const { timer, place } of stays) if (!timers.has(timer)) complain(id, `no timer exists in ${place}`)
     const waits = admission.waitsFor === null ? null : admission[admission.waitsFor]
-    if (waits !== null && !items.some((row) => row.id === waits)) complain(id, 'it waits for nobody')
+    if (waits !== null && !items.some((row) => row.id === waits)) complain(id, 'it waits for no job')
   }
 
   const checkChild = (id: InstanceId, firing: Instance['firings'][number], items: readonly WorkRow[]) => {

@@ -151,7 +151,7 @@ function useEntries(me: Me, onHelp: () => void): (text: string, effect: string |
       const query = encodeURIComponent(text.trim())
       found.push({
         id: 'search',
-        label: `Search events for «${text.trim()}»`,
+        label: `Search events for "${text.trim()}"`,
         hint: 'events',
         icon: Search,
         run: () => go(`/events?q=${query}`),

@@ -64,7 +64,7 @@ export async function findPause(deps: OwnerDeps): Promise<Pause | null> {
   const reasons: string[] = []
   if (keys.find(known.keyId) === null)
     reasons.push(
-      `The data is sealed with the master key ${known.keyId}, and this node has ${keys.current.id}: set MILLRACE_MASTER_KEY to that key, or name it in MILLRACE_MASTER_KEYS_OLD.`,
+      `The data is encrypted with the master key ${known.keyId}, and this node has ${keys.current.id}: set MILLRACE_MASTER_KEY to that key, or name it in MILLRACE_MASTER_KEYS_OLD.`,
     )
   if (place !== null && known.place !== null && !isSame(place, known.place))
     reasons.push(

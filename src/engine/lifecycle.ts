@@ -100,7 +100,7 @@ export function makeLifecycle(
 
     async drain(withinMs) {
       parts.setOpen(false)
-      // Claims first: what is claimed now would have to be given back. Everything is asked to end before any of it is waited for.
+      // Claims first: a job claimed now would have to be given back. Every part gets its signal to stop before the first wait.
       const claiming = claims.stop()
       jobSlots.stop()
       nodeWakes?.stop()

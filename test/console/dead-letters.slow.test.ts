@@ -139,7 +139,7 @@ test('after three failed replays another one needs force and a reason', async ()
   }
   await using made = await signedIn(browser, shop.node, `/dead-letters/${id}`)
   const { page } = made
-  await page.getByText('It was replayed 3 times in vain.').waitFor()
+  await page.getByText('3 replays of it failed.').waitFor()
   await page.getByRole('button', { name: 'Replay with force' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('button', { name: 'Replay with force' }).click()
@@ -148,7 +148,7 @@ test('after three failed replays another one needs force and a reason', async ()
   await dialog.getByRole('button', { name: 'Replay with force' }).click()
   await page.getByText('It is on its way again').waitFor()
   await isBackAfter(4)
-  await page.getByText('It was replayed 4 times in vain.').waitFor()
+  await page.getByText('4 replays of it failed.').waitFor()
   await shop.node.post(`/v1/dead-letters/${id}/discard`, { reason: 'not for the tests that follow' })
 })
 

@@ -97,7 +97,7 @@ test('[CN12] [CN13] an instance shows its path and its data at every step; it is
   await dialog.getByText('Say why; it is kept.').waitFor()
   await dialog.getByLabel('Reason').fill('it was typed wrong')
   await dialog.getByRole('button', { name: 'Change it' }).click()
-  await page.getByText('«it was typed wrong»').waitFor()
+  await page.getByText('"it was typed wrong"').waitFor()
   await page.getByRole('tab', { name: 'Data' }).click()
   await page.getByText('12345678901234567890').first().waitFor()
 
@@ -108,7 +108,7 @@ test('[CN12] [CN13] an instance shows its path and its data at every step; it is
   // Later steps appear without a reload.
   await page.getByRole('img', { name: /^Place paid, .*1 token/ }).waitFor()
   await page.getByRole('heading', { name: /completed/ }).waitFor()
-  await page.getByText('«looked at it twice»').waitFor()
+  await page.getByText('"looked at it twice"').waitFor()
   expect(made.complaints).toEqual([])
 })
 

@@ -51,7 +51,7 @@ test('what JSON.parse refuses is refused here too', () => {
 test('the position of a mistake is given by line and column', () => {
   const text = '{\n  "total": \n}'
   const error = errorOf(text)
-  expect(error.message).toBe('expected a value, but there is «}»')
+  expect(error.message).toBe('expected a value, but there is "}"')
   expect(lineAndColumn(text, error.at)).toEqual({ line: 3, column: 1 })
   expect(errorOf('{"a":1').message).toBe('expected a comma or }, but the text ends')
 })

@@ -31,7 +31,7 @@ export function parseJsonText(text: string): JsonNode {
     return found[0]
   }
   const fail = (expected: string): never => {
-    const seen = at >= text.length ? 'the text ends' : `there is «${text.slice(at, at + 12).split('\n')[0]}»`
+    const seen = at >= text.length ? 'the text ends' : `there is "${text.slice(at, at + 12).split('\n')[0]}"`
     throw new JsonTextError(`expected ${expected}, but ${seen}`, at)
   }
   const is = (sign: string): boolean => {

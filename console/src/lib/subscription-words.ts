@@ -92,7 +92,7 @@ export const SUBSCRIPTION_SWITCHES = {
 
 export const ENABLE_WORDS = {
   title: 'Enable',
-  text: 'A test event goes first, then all that waits. What failed before counts no more. What was skipped meanwhile is sent by «Recover».',
+  text: 'A test event goes first, then all that waits. What failed before counts no more. What was skipped meanwhile is sent by "Recover".',
   done: 'It is enabled; a test event goes first',
 } as const
 
@@ -109,7 +109,7 @@ export const DELIVERY_STATES: readonly (readonly [Delivery['state'], string])[] 
 const NOTES: Readonly<Record<string, readonly [short: string, whole: string]>> = {
   DISABLED: [
     'disabled when it came',
-    'The subscription was disabled when the event came. «Recover» on its page sends what was skipped.',
+    'The subscription was disabled when the event came. "Recover" on its page sends what was skipped.',
   ],
   SUBSCRIPTION_GONE: ['the subscription was deleted', 'The subscription was deleted while it waited.'],
 }

@@ -133,7 +133,7 @@ function Standing({ connection }: { readonly connection: ConnectionDetail }) {
                 : 'Calls go through by hand, whatever fails'}
               .
             </strong>{' '}
-            By {override.by}, <Time at={override.since} />: «{override.reason}».{' '}
+            By {override.by}, <Time at={override.since} />: "{override.reason}".{' '}
             {override.until === null ? (
               'Until somebody takes it back.'
             ) : (
@@ -155,7 +155,7 @@ function Standing({ connection }: { readonly connection: ConnectionDetail }) {
             <strong>{words.what}</strong>{' '}
             {retired !== null && (
               <>
-                By {retired.by}, <Time at={retired.at} />: «{retired.reason}».{' '}
+                By {retired.by}, <Time at={retired.at} />: "{retired.reason}".{' '}
               </>
             )}
             {circuit.state === 'open' && override === null && circuit.tryAt !== null && (
@@ -185,8 +185,8 @@ function Health({ connection }: { readonly connection: ConnectionDetail }) {
             <h2 id="looks">Health</h2>
             <span className="faint">
               {probeEveryMs === null
-                ? 'not looked at by itself'
-                : `looked at every ${formatDuration(probeEveryMs)}`}
+                ? 'no scheduled probes'
+                : `probed every ${formatDuration(probeEveryMs)}`}
               {connection.lastProbe !== null && (
                 <>
                   , last <Time at={connection.lastProbe.at} />

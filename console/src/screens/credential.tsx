@@ -114,7 +114,7 @@ function Standing({ credential }: { readonly credential: Credential }) {
               <>
                 Begun <Time at={underWay.begunAt} /> by {underWay.by}:{' '}
                 {rotationReasonInWords(underWay.reason)}
-                {underWay.note !== null && ` («${underWay.note}»)`}.{' '}
+                {underWay.note !== null && ` ("${underWay.note}")`}.{' '}
                 <Link href={`/work/${underWay.workId}`}>Its work</Link>.
               </>
             )}

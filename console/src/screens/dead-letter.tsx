@@ -36,7 +36,8 @@ export default function DeadLetterScreen({ id }: { readonly id: string }) {
       title={`Dead letter of ${letter.consumer.name}`}
       heading={
         <span className="title-line">
-          {letter.consumer.name} <StateChip state={letter.state} /> <Chip tone="red">{letter.class}</Chip>
+          {letter.consumer.name} <StateChip state={letter.state} />{' '}
+          <Chip tone={letter.state === 'resolved' ? 'grey' : 'red'}>{letter.class}</Chip>
         </span>
       }
       crumbs={crumbs}
@@ -67,8 +68,8 @@ export default function DeadLetterScreen({ id }: { readonly id: string }) {
       {letter.replays >= REPLAYS_MAX && letter.state === 'open' && (
         <div className="spaced">
           <Note tone="amber">
-            <strong>It was replayed {letter.replays} times in vain.</strong> Another replay needs force:
-            change something first.
+            <strong>{letter.replays} replays of it failed.</strong> Another replay needs force: change
+            something first.
           </Note>
         </div>
       )}

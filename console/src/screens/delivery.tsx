@@ -237,7 +237,7 @@ function Actions({ delivery }: { readonly delivery: DeliveryDetail }) {
       {asking === 'cancel' && (
         <ReasonDialog
           title="Cancel this delivery"
-          text="It is not sent any more. The event stays, and «Recover» can send it later."
+          text={'It is not sent any more. The event stays, and "Recover" can send it later.'}
           action="Cancel it"
           run={(reason) => api.cancelDelivery({ id, reason })}
           done="The delivery is cancelled"

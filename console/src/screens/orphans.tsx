@@ -162,7 +162,7 @@ function Item({ orphan, canAct }: { readonly orphan: Orphan; readonly canAct: bo
             <dt>Decided</dt>
             <dd>
               {orphan.by !== null && `by ${orphan.by} `}
-              {orphan.note !== null && <span className="muted">«{orphan.note}»</span>}
+              {orphan.note !== null && <span className="muted">"{orphan.note}"</span>}
             </dd>
           </>
         )}

@@ -143,7 +143,7 @@ function NewKey({ me, onClose }: { readonly me: Me; readonly onClose: () => void
         </>
       }
     >
-      <Field label="Name" error={atName} hint="Who or what uses it, for example «deploy pipeline».">
+      <Field label="Name" error={atName} hint={'Who or what uses it, for example "deploy pipeline".'}>
         {(field) => (
           <input
             {...field}

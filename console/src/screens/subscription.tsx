@@ -157,7 +157,7 @@ function Standing({ subscription }: { readonly subscription: SubscriptionDetail 
         )}
         {/* A user's note is prose; the rest is an endpoint's response. */}
         {reason !== null &&
-          (by === null ? <span className="standing__reason mono">{reason}</span> : <>«{reason}»</>)}
+          (by === null ? <span className="standing__reason mono">{reason}</span> : <>"{reason}"</>)}
         <span className="standing__next">{words.next}</span>
         {(status === 'failing' || status === 'disabled') && (
           <span className="standing__next">

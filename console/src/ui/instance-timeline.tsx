@@ -107,7 +107,7 @@ function Told({ entry }: { readonly entry: HistoryEntry }) {
       {(actor !== undefined || comment !== undefined) && (
         <div>
           {actor !== undefined && `by ${actor}`}
-          {comment !== undefined && <span className="story__comment">«{comment}»</span>}
+          {comment !== undefined && <span className="story__comment">"{comment}"</span>}
         </div>
       )}
       {paths.length > 0 && (

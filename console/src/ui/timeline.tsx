@@ -265,7 +265,7 @@ function LedgerStep({ work, entry }: { readonly work: WorkStory; readonly entry:
     >
       <Copy text={entry.key} />
       {entry.proof !== undefined && <span className="faint"> proof: {entry.proof}</span>}
-      {entry.workId !== work.id && <span className="faint"> the effect is of an earlier item</span>}
+      {entry.workId !== work.id && <span className="faint"> (the effect of another job)</span>}
     </Step>
   )
 }

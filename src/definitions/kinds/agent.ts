@@ -4,6 +4,7 @@
 import * as z from 'zod'
 import type { AgentDocument } from '../../core/definitions/documents/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
+import { withoutTrailingSlashes } from '../../core/foundation/text/index.ts'
 import { MINUTE, SECOND } from '../../core/foundation/time/index.ts'
 import { checkAuth } from '../auth.ts'
 import { checkJsonSchema } from '../catalog.ts'
@@ -115,7 +116,7 @@ function resolveAgent(input: AgentInput, { profiles }: Pick<Known, 'profiles'>):
     name: input.name,
     description: input.description ?? null,
     ...(connection === undefined ? {} : { connection }),
-    baseUrl: baseUrl.replace(/\/+$/, ''),
+    baseUrl: withoutTrailingSlashes(baseUrl),
     secret: secret === undefined ? null : resolveSecret(secret),
     ...resolveAuth(input.auth),
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),

@@ -10,6 +10,7 @@ import {
   USUAL_CIRCUIT,
 } from '../../core/definitions/documents/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
+import { withoutTrailingSlashes } from '../../core/foundation/text/index.ts'
 import { DAY, MINUTE, SECOND } from '../../core/foundation/time/index.ts'
 import { duration, field, oneOf, optional, partName, reference, sends, url } from '../fields.ts'
 import { checkKeyless } from '../keyless.ts'
@@ -17,7 +18,7 @@ import { milliseconds } from '../written.ts'
 import { checkConnection } from './connection-checks.ts'
 import { type KindDeclaration, lazily } from './kind.ts'
 import { circuitPolicy, envelope, environment, ratePolicy, resolveCircuitInline } from './parts.ts'
-import { resolveBucket, withoutSlash } from './provider.ts'
+import { resolveBucket } from './provider.ts'
 
 const schema = lazily(() =>
   z
@@ -97,7 +98,7 @@ function resolveConnection(input: ConnectionInput): ConnectionDocument {
     credential: input.credential ?? null,
     config: (input.config ?? {}) as JsonValue,
     endpoints: Object.fromEntries(
-      Object.entries(endpoints).map(([name, address]) => [name, withoutSlash(address)]),
+      Object.entries(endpoints).map(([name, address]) => [name, withoutTrailingSlashes(address)]),
     ),
     status: input.status ?? 'active',
     probe:

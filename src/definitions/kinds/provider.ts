@@ -21,6 +21,7 @@ import {
 } from '../../core/definitions/documents/index.ts'
 import { FAILURE_CLASSES } from '../../core/failures/failure/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
+import { withoutTrailingSlashes } from '../../core/foundation/text/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../core/foundation/time/index.ts'
 import { MAPPING_NAMES } from '../../core/ingest/source/index.ts'
 import type { Surroundings } from '../document-context.ts'
@@ -354,8 +355,8 @@ function resolveProvider(input: ProviderInput): ProviderDocument {
             parameters: oauth2.parameters ?? {},
             clientAuth: oauth2.clientAuth ?? 'basic',
           },
-    baseUrl: withoutSlash(input.baseUrl),
-    endpoints: mapValues(input.endpoints ?? {}, withoutSlash),
+    baseUrl: withoutTrailingSlashes(input.baseUrl),
+    endpoints: mapValues(input.endpoints ?? {}, withoutTrailingSlashes),
     config: (input.config ?? null) as JsonValue,
     capabilities: input.capabilities ?? [],
     buckets: resolveBuckets(input),
@@ -472,11 +473,6 @@ function resolveRequest(
 ): OperationRequest {
   const lowered = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
   return { method: method ?? usual, path, query, headers: Object.fromEntries(lowered) }
-}
-
-/** Paths begin with one. */
-export function withoutSlash(address: string): string {
-  return address.replace(/\/+$/, '')
 }
 
 function mapValues<From, To>(

@@ -5,6 +5,7 @@
 import type { ConnectionDocument, ProviderDocument } from '../../definitions/documents/index.ts'
 import { compileShape, compileTemplate, ExpressionError, type Scope } from '../../expression/index.ts'
 import type { JsonValue } from '../../foundation/json/index.ts'
+import { withoutTrailingSlashes } from '../../foundation/text/index.ts'
 
 export interface Addresses {
   /** The connection as the provider's templates see it. */
@@ -60,7 +61,7 @@ function render(text: string, scope: Scope, path: string): string {
   const compiled = compileTemplate(text)
   const value = compiled.ok ? compiled.template.render(scope) : undefined
   if (typeof value !== 'string') throw new ExpressionError('missing', 'the address is no text', path)
-  const address = value.replace(/\/+$/, '')
+  const address = withoutTrailingSlashes(value)
   if (!/^(?:https?|smtps?):\/\/[^/?#]+/i.test(address) || !URL.canParse(address))
     throw new ExpressionError('url', 'this is no http address', path)
   return address

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import type { CredentialDocument, ProviderDocument } from '../../definitions/documents/index.ts'
+import { withoutTrailingSlashes } from '../../foundation/text/index.ts'
 
 export interface TokenRequest {
   readonly method: 'POST'
@@ -64,7 +65,7 @@ export function assertionRequest(tokenUrl: string, assertion: string): TokenRequ
 export function installationRequest(baseUrl: string, installationId: string, jwt: string): TokenRequest {
   return {
     method: 'POST',
-    url: `${baseUrl.replace(/\/+$/, '')}/app/installations/${encodeURIComponent(installationId)}/access_tokens`,
+    url: `${withoutTrailingSlashes(baseUrl)}/app/installations/${encodeURIComponent(installationId)}/access_tokens`,
     headers: {
       accept: 'application/vnd.github+json',
       'content-type': 'application/json',

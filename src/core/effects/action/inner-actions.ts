@@ -21,6 +21,7 @@ import {
   withSecrets,
 } from '../../expression/index.ts'
 import { isNumber, isStorable, type JsonValue, stringifyJson } from '../../foundation/json/index.ts'
+import { withoutTrailingSlashes } from '../../foundation/text/index.ts'
 import { compileRequest, must, type RenderedRequest } from './http.ts'
 import type { SecretUse } from './request-auth.ts'
 
@@ -116,7 +117,7 @@ function renderName(template: Template, scope: Scope, path: string): string {
 export function compileAgentAction(document: AgentActionDocument, keyed: Keyed = {}): AgentAction {
   const { agent } = document
   const given = must(compileShape(document.with, keyed)).shape
-  const base = agent.baseUrl.replace(/\/+$/, '')
+  const base = withoutTrailingSlashes(agent.baseUrl)
   const request = compileRequest('POST', base, agent.headers, null, authOf(agent), keyed)
   const system = agent.system === null ? null : must(compileTemplate(agent.system, keyed)).template
   const user = must(compileTemplate(agent.user, keyed)).template

@@ -15,6 +15,7 @@ import {
 import type { CallPolicy } from '../../failures/failure/index.ts'
 import { hashText } from '../../foundation/hash/index.ts'
 import { isNumber, isStorable, type JsonValue } from '../../foundation/json/index.ts'
+import { withoutTrailingSlashes } from '../../foundation/text/index.ts'
 import type { EffectAbilities } from '../ledger/index.ts'
 import { compileRequest, keyForHeader, must, type ParsedResponse, type RenderedRequest } from './http.ts'
 import type { SecretUse } from './request-auth.ts'
@@ -55,7 +56,7 @@ export interface UpsertAction {
 
 export function compileUpsertAction(document: UpsertActionDocument, keyed: Keyed): UpsertAction {
   const { classify, timeoutMs, auth } = document
-  const base = document.baseUrl.replace(/\/+$/, '')
+  const base = withoutTrailingSlashes(document.baseUrl)
   const extRef = must(compileTemplate(document.extRef, keyed)).template
   const { find: sought, headers } = document
   const find = compileRequest(sought.method, base + sought.path, headers, null, auth, keyed)

@@ -1,5 +1,6 @@
-// Provides text helpers: composite keys, prefix ranges and the closest name.
+// Provides text helpers: composite keys, prefix ranges, the closest name and trailing slashes.
 
 export { closest, editDistance } from './closest.ts'
 export { joinKey } from './composite-key.ts'
 export { endOfPrefix } from './prefix-range.ts'
+export { withoutTrailingSlashes } from './trailing-slashes.ts'
