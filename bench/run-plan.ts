@@ -26,6 +26,9 @@ export interface RunnerOptions {
   say(text: string): void
 }
 
+/** All connections of the driver have one address: beyond the default limit they would be refused and made again all the time. */
+const SETTINGS = JSON.stringify({ MILLRACE_CONNECTIONS_PER_ADDRESS: '65536' })
+
 const BARE_SECONDS = { warmUpSeconds: 2, seconds: 4 }
 
 export interface Runner {
@@ -66,7 +69,7 @@ export function makeRunner({ scratch, warmUpSeconds, seconds, say }: RunnerOptio
         args:
           flows === null
             ? []
-            : [folder, flows, SECRET, ADMIN_KEY, '{}', ...(checkout === undefined ? [] : [checkout])],
+            : [folder, flows, SECRET, ADMIN_KEY, SETTINGS, ...(checkout === undefined ? [] : [checkout])],
         ...(checkout !== undefined && { checkout }),
         ...(flows !== null && { dataFile: dataFile(folder) }),
         script: await scriptOf(plan),
