@@ -168,6 +168,7 @@ export function makeEngine(
     {
       ...jobs,
       slotLending: makeSlotLending({ clock, lend: jobSlots.lend }),
+      lendSlot: jobSlots.lend,
       watch: subscriptions.watch,
       isStored: subscriptions.isStored,
       refresh: refreshSubscriptions,

@@ -2,5 +2,5 @@
 
 export { type BeginJob, makeBeginJob } from './begin-job.ts'
 export { type JobSlots, makeJobSlots, sizeOf } from './job-slots.ts'
-export { type Item, makeItem } from './leased-job.ts'
+export { type Item, type JobSlot, makeItem } from './leased-job.ts'
 export { type Lease, makeLease } from './node-lease.ts'
