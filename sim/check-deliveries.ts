@@ -1,6 +1,6 @@
 // What is promised of deliveries, on every commit and on every call that reaches an endpoint: which deliveries an event has (N2), that
 // what is delivered was taken (N4), who may send and when (N3, N5, N6, N7), whose events an endpoint sees (N10), what signs (SU15), what
-// is not sent (DY6, DY14), what a recovery adds (RV1, RV2) and what the status of a subscription follows from (SB16).
+// is not sent (DY6, DY14), how much at once (DY20), what a recovery adds (RV1, RV2) and what the status of a subscription follows from (SB16).
 //
 // The log of the endpoints is the oracle. What a node knows of subscriptions may be some seconds old, so which of them an event is for is
 // held against what this life must know: what was there before it started, or has been for a while since faults stopped.
@@ -30,7 +30,7 @@ import type { Secrets } from './vault.ts'
 
 export interface DeliveryChecks {
   applied(life: Life, commits: readonly Commit[], outcomes: readonly Outcome[]): void
-  claimed(work: readonly WorkRow[]): void
+  claimed(life: Life, work: readonly WorkRow[]): void
   sent(call: HookCall): void
   started(life: Life): void
   healed(): void
@@ -49,6 +49,16 @@ interface Change {
   readonly record: SubscriptionRecord | null
 }
 
+/** What one life has for an endpoint. */
+interface Load {
+  /** Calls that got a response. */
+  answered: number
+  /** Calls that have none yet. */
+  open: HookCall[]
+  /** Claimed jobs that were not sent. */
+  readonly unsent: Set<WorkId>
+}
+
 type Added = Extract<Write, { w: 'work.add' }>
 type Settled = Extract<Write, { w: 'work.settle' }>
 type Appended = NewEvent
@@ -57,6 +67,9 @@ type Appended = NewEvent
 const HEARD_MS = 30_000
 /** Between the signature and the call, and what the store's time may be off as a node knows it. */
 const SIGNED_WITHIN_MS = 15_000
+/** How many calls an endpoint gets at once: at first, and at most. */
+const LIMIT_FIRST = 4
+const LIMIT_MAX = 64
 const UNDER_WAY: ReadonlySet<string> = new Set(['ready', 'waiting', 'leased'])
 /** An id may say another time than the store; recoveries look so far around. */
 const CLOCK_MARGIN_MS = 500_000
@@ -81,6 +94,8 @@ export function makeDeliveryChecks(deps: {
   /** When the present owner got it. */
   const heldSince = new Map<WorkId, number>()
   const callsOf = new Map<WorkId, HookCall[]>()
+  /** By life and endpoint. */
+  const loads = new Map<string, Load>()
   const bodies = new Map<string, string>()
   const ids = new Map<string, WorkId>()
   /** Beginning of recoveries. */
@@ -392,6 +407,38 @@ export function makeDeliveryChecks(deps: {
   }
 
   /** Only who holds it, for longer than the call may take; but for a node that was started twice. */
+  /** At least the limit that the life has for the endpoint: it doubles with what arrives, and a response may be that. */
+  const allowed = (loaded: Load): number => {
+    loaded.answered += loaded.open.filter(({ outcome }) => outcome?.kind === 'response').length
+    loaded.open = loaded.open.filter(({ outcome }) => outcome === null)
+    return Math.min(LIMIT_MAX, LIMIT_FIRST * 2 ** Math.min(loaded.answered, 10))
+  }
+
+  const loadOf = (life: Life, tenant: TenantId, name: string): Load => {
+    const place = `${life.name} ${placeOf(tenant, name)}`
+    const known = loads.get(place) ?? { answered: 0, open: [], unsent: new Set() }
+    loads.set(place, known)
+    return known
+  }
+
+  const checkAtOnce = (call: HookCall, { id }: WorkRow) => {
+    const loaded = loadOf(call.life, call.tenant, call.name)
+    const most = allowed(loaded)
+    loaded.unsent.delete(id)
+    loaded.open.push(call)
+    if (loaded.open.length > most)
+      complain('DY20', `hook ${call.number} is one of ${loaded.open.length} at once, of which ${most} may be`)
+  }
+
+  /** Claimed beyond the limit: they wait on the node. */
+  const countAhead = (life: Life, { id, tenant, consumer, kind }: WorkRow) => {
+    if (kind !== 'delivery') return
+    const loaded = loadOf(life, tenant, nameOf(consumer))
+    for (const one of loaded.unsent) if (data.work(tenant, one)?.state !== 'leased') loaded.unsent.delete(one)
+    loaded.unsent.add(id)
+    if (loaded.unsent.size + loaded.open.length > allowed(loaded)) observations.counts.hooksAhead += 1
+  }
+
   const checkHolder = (call: HookCall, row: WorkRow): boolean => {
     const isHolder = row.state === 'leased' && row.owner !== null && call.life.owners.has(row.owner)
     const lease = isHolder ? data.incarnation(row.owner!) : null
@@ -441,8 +488,11 @@ export function makeDeliveryChecks(deps: {
         matchedLater(life, commit)
       }
     },
-    claimed(work) {
-      for (const { id } of work) heldSince.set(id, time.now())
+    claimed(life, work) {
+      for (const row of work) {
+        heldSince.set(row.id, time.now())
+        countAhead(life, row)
+      }
     },
     sent(call) {
       observations.counts.hooks += 1
@@ -457,6 +507,7 @@ export function makeDeliveryChecks(deps: {
       if (data.event(call.tenant, call.id as EventId) === null && call.id === row.eventId)
         complain('N10', `hook ${call.number} brings ${call.tenant} an event of others`)
       const isHeld = checkHolder(call, row)
+      checkAtOnce(call, row)
       checkBody(call, row)
       checkSignature(
         call,

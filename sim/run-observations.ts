@@ -47,6 +47,7 @@ export type Rule =
   | 'ES4'
   | 'DY6'
   | 'DY14'
+  | 'DY20'
   | 'SB16'
   | 'SU7'
   | 'SU15'
@@ -158,6 +159,7 @@ export const COUNTED = [
   'recoveredHooks',
   'disabledHooks',
   'hooksGone',
+  'hooksAhead',
   'connectionCalls',
   'refusedCalls',
   'runs',

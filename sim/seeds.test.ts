@@ -45,6 +45,7 @@ const RARE: readonly Counted[] = [
   'generations',
   'recovered',
   'recoveredHooks',
+  'hooksAhead',
   'hooksGone',
 ]
 

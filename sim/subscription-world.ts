@@ -28,7 +28,7 @@ export interface HookWorld {
   /** null: this run has none that are made here. */
   readonly secrets: Secrets | null
   applied(life: Life, commits: readonly Commit[], outcomes: readonly Outcome[]): void
-  claimed(work: readonly WorkRow[]): void
+  claimed(life: Life, work: readonly WorkRow[]): void
   started(life: Life): void
   logged(line: unknown): void
   /** What others send besides. */

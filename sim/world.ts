@@ -221,7 +221,7 @@ function makeWorld(options: RunOptions): World {
       const work = items.map((item) => item.work)
       counting.claimed(work)
       traced.claimed?.(life, request, { ...result, items })
-      hooks.claimed(work)
+      hooks.claimed(life, work)
       pace.claimed(life, work)
     },
     pruning(life, request, prune) {

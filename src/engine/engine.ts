@@ -163,6 +163,7 @@ export function makeEngine(
       settler,
       flowControl,
       slotLending: makeSlotLending({ clock: ground.clock, lend: jobSlots.lend }),
+      lendSlot: jobSlots.lend,
       watch: subscriptions.watch,
       begin,
       isStored: subscriptions.isStored,

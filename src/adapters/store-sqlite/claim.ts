@@ -10,10 +10,10 @@ import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import { isIsolated } from '../../core/queue/work/index.ts'
 import type { ClaimRequest } from '../../ports/store.ts'
-import { AT, CLAIMED_COLUMNS, type ClaimedRow, type ClaimedRows } from './claimed-rows.ts'
+import { AT, appendRow, CLAIMED_COLUMNS, type ClaimedRow, type ClaimedRows } from './claimed-rows.ts'
 import { term } from './columns.ts'
 import { isAlive, knowLease, type Session } from './session.ts'
-import { fromStoredHash, type Stored, toStored } from './text-values.ts'
+import { toStored } from './text-values.ts'
 
 const prepare = (db: DatabaseSyncInstance) => {
   const readyWork = db.prepare(
@@ -56,20 +56,21 @@ interface Candidate {
 export type Claim = (
   now: Instant,
   request: ClaimRequest,
-  transact: (work: () => readonly ClaimedRow[]) => readonly ClaimedRow[],
+  transact: (work: () => readonly unknown[]) => readonly unknown[],
 ) => ClaimedRows
 
 export function makeClaim(session: Session): Claim {
   const claiming: Claiming = { session, sql: prepare(session.db) }
   return (now, request, transact) => {
-    if (!isAlive(session, request.owner, now)) return { rows: [], nextDueAt: null, now }
+    const nothing = { count: 0, values: [], nextDueAt: null, now }
+    if (!isAlive(session, request.owner, now)) return nothing
     const { found, nextDueAt } = findCandidates(claiming, now, request)
-    if (found.length === 0) return { rows: [], nextDueAt, now }
-    const rows = transact(() => {
+    if (found.length === 0) return { ...nothing, nextDueAt }
+    const values = transact(() => {
       session.isDirty = true
       return lease(claiming, request.owner, found)
     })
-    return { rows, nextDueAt, now }
+    return { count: found.length, values, nextDueAt, now }
   }
 }
 
@@ -122,15 +123,17 @@ function countLeased(
   return leased + found.filter((one) => one.no === no && one.consumer === consumer).length
 }
 
+/** Returns the rows of the jobs, one after the other. */
 function lease(
   { session, sql }: Claiming,
   owner: Incarnation,
   found: readonly Candidate[],
-): readonly ClaimedRow[] {
+): readonly unknown[] {
   const numbers = JSON.stringify(found.map(({ seq }) => seq))
   sql.leaseWork.run(owner, numbers)
-  const rows = sql.claimed.all(numbers) as unknown as ClaimedRow[]
+  const rows = sql.claimed.all(numbers) as unknown as readonly ClaimedRow[]
   assert(rows.length === found.length, 'the event of a job that was to be claimed is absent')
+  const values: unknown[] = []
   for (const [index, row] of rows.entries()) {
     const { seq, tenant, no } = found[index] as Candidate
     const epoch = row[AT.epoch] as number
@@ -141,8 +144,7 @@ function lease(
       epoch,
       isLaned: row[AT.lane] !== null,
     })
-    row[AT.tenant] = tenant
-    row[AT.payloadHash] = fromStoredHash(row[AT.payloadHash] as Stored)
+    appendRow(values, row, tenant)
   }
-  return rows
+  return values
 }

@@ -130,7 +130,7 @@ describe('the executor under faults', () => {
     const claim = { owner, slots: [], max: 1, maxIsolated: 0, codeHashes: [] }
     expect(executor.together(1_001, [{ commits: [put('a')] }, { claim }, { commits: [put('b')] }])).toEqual([
       { outcomes: [{ ok: true, at: 1_001, leased: [] }] },
-      { claimed: { rows: [], nextDueAt: null, now: 1_001 } },
+      { claimed: { count: 0, values: [], nextDueAt: null, now: 1_001 } },
       { outcomes: [{ ok: true, at: 1_001, leased: [] }] },
     ])
     expect(commits).toBe(1)

@@ -1,11 +1,13 @@
 // Counts the deliveries in flight to each endpoint from this node, and limits how many more may start. The core has the
 // rules (src/core/webhooks/subscription/endpoint-concurrency-limit.ts); this is their state.
 //
-// It counts calls, from the claim until the response: while a result is stored, the next call is already in flight.
+// A call counts until the response: while a result is stored, the next call is already in flight. An endpoint that answers faster
+// than the store claims gets jobs ahead of its limit: they are leased, wait here, and each leaves when a call ends. Without them 64
+// calls ended while one claim was under way, and for 56 % of the time none was in flight.
 //
-// Invariants: DY20 no endpoint has more calls at once than its limit. DY21 while it is paused, none of its jobs is
-// claimed or leased on insert, and that costs no write. Jobs leased on insert leave half of a limit to jobs that are
-// already due.
+// Invariants: DY20 no endpoint has more calls at once than its limit. DY33 no more jobs wait here than twice the calls that ended
+// during the last claim: none for a slow endpoint. DY21 while it is paused, none of its jobs is claimed or leased on insert, and
+// those that wait here go back. Jobs leased on insert leave half of a limit to jobs that are already due.
 
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
@@ -19,6 +21,7 @@ import {
 } from '../../core/webhooks/subscription/index.ts'
 import type { Random } from '../../ports/random.ts'
 import type { StoreTime } from '../commit/index.ts'
+import type { JobSlot } from '../leases/index.ts'
 
 /** The state of sending to an endpoint, on this node. */
 export interface EndpointConcurrencyView {
@@ -36,15 +39,24 @@ export interface CallEnded {
 }
 
 export interface EndpointConcurrency {
-  /** How many more jobs may be claimed; `until`: when to ask again, null: when one of its own ends. */
-  room(tenant: TenantId, route: Route): { readonly max: number; readonly until: Instant | null }
+  /**
+   * How many more jobs may be claimed; `until`: when to ask again, null: when one of its own ends. `isAhead`: a claim follows, and
+   * may take jobs that wait here.
+   */
+  room(
+    tenant: TenantId,
+    route: Route,
+    isAhead?: boolean,
+  ): { readonly max: number; readonly until: Instant | null }
   /** Until when it is paused; null: it is not. */
   pausedUntil(tenant: TenantId, consumer: string): Instant | null
   mayLeaseOnInsert(tenant: TenantId, route: Route): boolean
   /** One more job is leased to this node. */
   begin(tenant: TenantId, consumer: string): void
-  /** Its call has ended, or none is made. */
-  end(tenant: TenantId, consumer: string): void
+  /** Whether the job may call; a promise: the limit is reached, and it waits until a call ends. False: the endpoint is paused. */
+  enter(tenant: TenantId, consumer: string, slot: JobSlot): boolean | Promise<boolean>
+  /** Its call has ended, or none is made. `slot`: null if it was never leased. */
+  end(tenant: TenantId, consumer: string, slot: JobSlot | null): void
   /** The result of a claim: `isDry`, nothing due is left. */
   took(tenant: TenantId, consumer: string, isDry: boolean): void
   reportResult(tenant: TenantId, consumer: string, ended: CallEnded): void
@@ -61,7 +73,16 @@ interface Endpoint {
   window: ConcurrencyLimit
   /** Calls that started earlier went to another URL, or were made before it was fixed. */
   since: Instant
+  /** Jobs leased to this node whose call has not ended. */
+  leased: number
+  /** Of these, the calls in flight. */
   inFlight: number
+  /** The others, in the order in which they came. */
+  readonly waiting: { readonly slot: JobSlot; resolve(mayCall: boolean): void }[]
+  /** Calls that ended since a claim was due; null: none is. */
+  endedSince: number | null
+  /** Calls that ended while the last claim was under way. */
+  pace: number
   /** More jobs are due than it can take. */
   isBehind: boolean
   /** Since when there is capacity that no claim has used; null: there was none at the last claim. */
@@ -73,6 +94,8 @@ const ENDPOINTS_MAX = 20_000
 /** Capacity of less than this part of a limit is claimed after a moment, when there may be more: one claim for many. */
 const GATHER_SHARE = 4
 const GATHER_MS = 5
+/** Waiting jobs of one endpoint at most. */
+const AHEAD_MAX = 128
 
 export function makeEndpointConcurrency(deps: {
   readonly time: StoreTime
@@ -104,7 +127,11 @@ export function makeEndpointConcurrency(deps: {
       route: null,
       window: newConcurrencyLimit(null),
       since: Number.NEGATIVE_INFINITY,
+      leased: 0,
       inFlight: 0,
+      waiting: [],
+      endedSince: null,
+      pace: 0,
       isBehind: false,
       roomSince: null,
     }
@@ -116,8 +143,8 @@ export function makeEndpointConcurrency(deps: {
   const forgetSome = () => {
     const now = time.now()
     latest = null
-    for (const [name, { window, inFlight }] of all) {
-      if (inFlight === 0 && (window.pause === null || window.pause.until <= now)) all.delete(name)
+    for (const [name, { window, leased }] of all) {
+      if (leased === 0 && (window.pause === null || window.pause.until <= now)) all.delete(name)
       if (all.size < ENDPOINTS_MAX / 2) return
     }
   }
@@ -141,17 +168,32 @@ export function makeEndpointConcurrency(deps: {
     return endpoint
   }
 
+  const start = (endpoint: Endpoint, slot: JobSlot): true => {
+    slot.call = 'runs'
+    endpoint.inFlight += 1
+    return true
+  }
+
+  /** Lets waiting jobs call, as many as are allowed. While the endpoint is paused none may, and none waits here. */
+  const letIn = (endpoint: Endpoint, allowed: number) => {
+    const { waiting, inFlight } = endpoint
+    if (waiting.length === 0) return
+    const count = allowed === 0 ? waiting.length : Math.max(0, allowed - inFlight)
+    for (const { slot, resolve } of waiting.splice(0, count)) resolve(allowed > 0 && start(endpoint, slot))
+  }
+
   return {
-    room(tenant, route) {
+    room(tenant, route, isAhead = false) {
       const endpoint = current(tenant, route)
-      const { window, inFlight } = endpoint
+      const { window, leased } = endpoint
       const allowed = concurrencyAllows(window, time.now())
       if (allowed === 0) return { max: 0, until: window.pause?.until ?? null }
-      if (inFlight >= allowed) endpoint.isBehind = true
-      const max = Math.max(0, allowed - inFlight)
+      if (leased >= allowed) endpoint.isBehind = true
+      const max = Math.max(0, allowed + (isAhead ? aheadOf(endpoint) : 0) - leased)
       const { roomSince } = endpoint
-      if (roomSince !== null && isLittle(max, allowed) && time.now() < roomSince + GATHER_MS)
+      if (roomSince !== null && isLittle(max, allowed, endpoint) && time.now() < roomSince + GATHER_MS)
         return { max: 0, until: roomSince + GATHER_MS }
+      if (isAhead && max > 0) endpoint.endedSince ??= 0
       return { max, until: null }
     },
     pausedUntil(tenant, consumer) {
@@ -160,28 +202,44 @@ export function makeEndpointConcurrency(deps: {
     },
     mayLeaseOnInsert(tenant, route) {
       const endpoint = current(tenant, route)
-      const { window, inFlight, isBehind } = endpoint
+      const { window, leased, isBehind } = endpoint
       const allowed = concurrencyAllows(window, time.now())
-      if (inFlight < (isBehind ? Math.ceil(allowed / 2) : allowed)) return true
+      if (leased < (isBehind ? Math.ceil(allowed / 2) : allowed)) return true
       endpoint.isBehind = true
       return false
     },
     begin(tenant, consumer) {
-      endpointOf(tenant, consumer).inFlight += 1
+      endpointOf(tenant, consumer).leased += 1
     },
-    end(tenant, consumer) {
+    enter(tenant, consumer, slot) {
       const endpoint = endpointOf(tenant, consumer)
-      endpoint.inFlight = Math.max(0, endpoint.inFlight - 1)
-      if (!endpoint.isBehind) return
+      const allowed = concurrencyAllows(endpoint.window, time.now())
+      if (allowed === 0) return false
+      if (endpoint.inFlight < allowed) return start(endpoint, slot)
+      return new Promise((resolve) => endpoint.waiting.push({ slot, resolve }))
+    },
+    end(tenant, consumer, slot) {
+      const endpoint = endpointOf(tenant, consumer)
+      endpoint.leased = Math.max(0, endpoint.leased - 1)
+      if (slot?.call === 'runs') endpoint.inFlight -= 1
+      if (slot !== null) slot.call = 'over'
+      if (endpoint.endedSince !== null) endpoint.endedSince += 1
       const now = time.now()
       const allowed = concurrencyAllows(endpoint.window, now)
-      if (endpoint.inFlight >= allowed) return
+      letIn(endpoint, allowed)
+      if (!endpoint.isBehind) return
+      const room = allowed + aheadOf(endpoint) - endpoint.leased
+      if (allowed === 0 || room <= 0) return
       endpoint.roomSince ??= now
-      deps.room(isLittle(allowed - endpoint.inFlight, allowed) ? GATHER_MS : 0)
+      const isSmall = isLittle(room, allowed, endpoint)
+      if (!isSmall) endpoint.endedSince ??= 0
+      deps.room(isSmall ? GATHER_MS : 0)
     },
     took(tenant, consumer, isDry) {
       const endpoint = findEndpoint(tenant, consumer)
       if (endpoint === undefined) return
+      endpoint.pace = isDry ? 0 : (endpoint.endedSince ?? 0)
+      endpoint.endedSince = null
       endpoint.isBehind = !isDry
       endpoint.roomSince = null
     },
@@ -200,7 +258,9 @@ export function makeEndpointConcurrency(deps: {
         jitter,
       })
       const until = endpoint.window.pause?.until ?? null
-      if (until !== null && until !== before) deps.wake(Math.max(0, until - at))
+      if (until === null || until === before) return
+      deps.wake(Math.max(0, until - at))
+      letIn(endpoint, concurrencyAllows(endpoint.window, at))
     },
     forget(tenant, consumer) {
       const endpoint = findEndpoint(tenant, consumer)
@@ -226,8 +286,13 @@ export function makeEndpointConcurrency(deps: {
   }
 }
 
-function isLittle(room: number, allowed: number): boolean {
-  return room * GATHER_SHARE < allowed
+/** How many jobs may wait here: they last for the next claim and the one after it. */
+function aheadOf({ pace, window }: Endpoint): number {
+  return window.pause === null ? Math.min(AHEAD_MAX, 2 * pace) : 0
+}
+
+function isLittle(room: number, allowed: number, { pace }: Endpoint): boolean {
+  return room * GATHER_SHARE < allowed || room < Math.min(pace, AHEAD_MAX / 2)
 }
 
 const DEFAULT_LIMIT = newConcurrencyLimit(null).limit

@@ -43,7 +43,8 @@ export interface RouteFlowControl {
 }
 
 export interface FlowControl extends CallFlowControl {
-  offer(tenant: TenantId, consumer: string): Offer
+  /** `isAhead`: a claim follows that may take jobs which wait on this node until their endpoint can take them. */
+  offer(tenant: TenantId, consumer: string, isAhead?: boolean): Offer
   /** After `ask`, when a job is due. Returns whether it may be claimed by now. */
   begin(tenant: TenantId, consumer: string, owner: Incarnation): Promise<boolean>
   /** After `ask`, when nothing is due. */
@@ -114,10 +115,8 @@ export function makeFlowControl(
   const running = new Map<string, number>()
   /** Claims that asked a host that is not open. */
   const entered = new Map<string, string>()
-  /** Deliveries whose call has ended, while its result is stored. */
-  const called = new Set<string>()
 
-  const offer: FlowControl['offer'] = (tenant, consumer) => {
+  const offer: FlowControl['offer'] = (tenant, consumer, isAhead = false) => {
     const route = registry.route(tenant, consumer)
     if (route === null) return FREE
     const gate = circuits.gate(tenant, consumer)
@@ -128,7 +127,7 @@ export function makeFlowControl(
     if (offered?.is === 'closed') return { is: 'closed', untilAt: offered.untilAt }
     if (offered?.is === 'open') max = Math.min(max, offered.max)
     if (route.of?.kind === 'delivery') {
-      const room = endpointConcurrency.room(tenant, route)
+      const room = endpointConcurrency.room(tenant, route, isAhead && isUnpaced(route))
       if (room.max === 0) return { is: 'closed', untilAt: room.until }
       max = room.max
     }
@@ -304,8 +303,8 @@ export function makeFlowControl(
       leaveHost(item)
       callAdmission.finished(holdOf(item))
       circuits.finished(item)
-      if (item.work.kind === 'delivery' && !called.delete(holdOf(item)))
-        endpointConcurrency.end(tenant, consumer)
+      if (item.work.kind === 'delivery' && item.slot.call !== 'over')
+        endpointConcurrency.end(tenant, consumer, item.slot)
       const ticket = tickets.size === 0 ? undefined : tickets.get(holdOf(item))
       if (ticket === undefined) return false
       tickets.delete(holdOf(item))
@@ -326,16 +325,13 @@ export function makeFlowControl(
       if (drain !== undefined && drains.finished(tenant, consumer)) isFreed = true
       return isFreed
     },
-    called(item) {
-      called.add(holdOf(item))
-      endpointConcurrency.end(item.work.tenant, item.work.consumer)
-    },
+    called: ({ work, slot }) => endpointConcurrency.end(work.tenant, work.consumer, slot),
     endpointConcurrency,
     noteLeased(tenant, route) {
       if (route.of?.kind === 'delivery') endpointConcurrency.begin(tenant, route.consumer)
     },
     forgetLeased(tenant, route) {
-      if (route?.of?.kind === 'delivery') endpointConcurrency.end(tenant, route.consumer)
+      if (route?.of?.kind === 'delivery') endpointConcurrency.end(tenant, route.consumer, null)
     },
     mayLeaseOnInsert(tenant, route) {
       if (route.of?.kind === 'delivery') return endpointConcurrency.mayLeaseOnInsert(tenant, route)
@@ -414,6 +410,12 @@ async function prepared(...parts: readonly (Promise<void> | null)[]): Promise<vo
 /** Each call takes one. */
 function lacksToken(ticket: Ticket | undefined): boolean {
   return ticket === undefined || ticket.token === null || ticket.isCalled
+}
+
+/** Whether each of its jobs may be leased before it can run. */
+function isUnpaced({ document }: Route): boolean {
+  const { concurrency, rateLimit, drain } = document
+  return concurrency === undefined && rateLimit === undefined && drain === undefined
 }
 
 /** The limit of jobs leased at once; null: none, or one per key, which lanes enforce. */

@@ -2,6 +2,6 @@
 
 export { type BeginJob, makeBeginJob, startTimeLimit } from './begin-job.ts'
 export { type JobSlots, makeJobSlots, sizeOf } from './job-slots.ts'
-export { type Item, makeItem } from './leased-job.ts'
+export { type Item, type JobSlot, makeItem } from './leased-job.ts'
 export { makeLeasedOnInsert } from './leased-on-insert.ts'
 export { type Lease, makeLease } from './node-lease.ts'

@@ -8,6 +8,12 @@ import type { JsonValue } from '../../core/foundation/json/index.ts'
 import type { WorkRow } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 
+export interface JobSlot {
+  isHeld: boolean
+  /** The call of a delivery: `waits` until its endpoint can take it. */
+  call: 'waits' | 'runs' | 'over'
+}
+
 export interface Item {
   readonly owner: Incarnation
   readonly work: WorkRow
@@ -18,7 +24,7 @@ export interface Item {
   payload(): JsonValue
   header(): JsonValue
   /** Its slot on this node; copies of the item share it. */
-  readonly slot: { isHeld: boolean }
+  readonly slot: JobSlot
   /** The dead letter that this job replays, as it was when the job began: the commit that ends the job guards its version. */
   readonly deadLetter?: DeadLetter
 }
@@ -36,7 +42,7 @@ export function makeItem(
     work,
     event,
     route: known?.route ?? null,
-    slot: { isHeld: false },
+    slot: { isHeld: false, call: 'waits' },
     payload: () => {
       if (payload === undefined) payload = parsePayload(event.data)
       return payload

@@ -36,8 +36,9 @@ describe('with many routes', () => {
   })
 })
 
-/** A claim loop with one endpoint of at most 64 concurrent calls; the test answers its claims. */
-function makeLoop() {
+/** A claim loop with one endpoint of at most 128 concurrent calls, and a route without jobs; the test answers its claims. */
+function makeLoop({ hasRoute = true } = {}) {
+  let asked = 0
   let now = 0
   const timers: { readonly at: number; run(): void }[] = []
   const open: ((count: number) => void)[] = []
@@ -47,15 +48,16 @@ function makeLoop() {
       store: {
         system: () => ({ readyConsumers: async () => [] }),
         claim: ({ slots, max }: { slots: readonly { consumer: string; max: number }[]; max: number }) =>
-          new Promise((resolve) =>
+          new Promise((resolve) => {
+            asked += 1
             open.push((waiting) => {
               const room = slots.find(({ consumer }) => consumer === 'subscription:crm')?.max ?? 0
               const count = Math.min(room, max, waiting)
               const work = { tenant: 'default', consumer: 'subscription:crm', kind: 'delivery' }
               const items = Array.from({ length: count }, () => ({ work, event: {} }))
               resolve({ items, nextDueAt: waiting > count && room > 0 ? 0 : null, now: 1 })
-            }),
-          ),
+            })
+          }),
       },
       clock: {
         monotonic: () => now,
@@ -68,7 +70,10 @@ function makeLoop() {
       code: { hashes: () => [] },
       log: { warn: (...args: unknown[]) => expect(args).toBeUndefined() },
       registry: {
-        consumers: () => [{ tenant: 'default', consumer: 'subscription:crm', paused: false }],
+        consumers: () => [
+          { tenant: 'default', consumer: 'subscription:crm', paused: false },
+          ...(hasRoute ? [{ tenant: 'default', consumer: 'route:idle', paused: false }] : []),
+        ],
         knows: () => true,
         isHeld: () => false,
         isUnusable: () => false,
@@ -85,7 +90,10 @@ function makeLoop() {
         start: () => {},
       },
       flowControl: {
-        offer: () => (inFlight < 64 ? { is: 'open', max: 64 - inFlight } : { is: 'closed', untilAt: null }),
+        offer: (_: string, consumer: string) => {
+          if (consumer === 'route:idle') return { is: 'open', max: 1 }
+          return inFlight < 128 ? { is: 'open', max: 128 - inFlight } : { is: 'closed', untilAt: null }
+        },
         claimed: () => {
           inFlight += 1
         },
@@ -115,7 +123,7 @@ function makeLoop() {
   const endCalls = () => {
     for (; inFlight > 0; inFlight -= 1) claims.room(0)
   }
-  return { claims, open, pass, endCalls }
+  return { claims, asked: () => asked, open, pass, endCalls }
 }
 
 test('[DY20] capacity freed during a claim is claimed at once, not at the next poll', async () => {
@@ -125,10 +133,22 @@ test('[DY20] capacity freed during a claim is claimed at once, not at the next p
   // The first claim fills every slot that one claim may fill.
   open.shift()?.(1_000)
   await pass(5)
-  // The second claim asks for nothing: the endpoint is at its limit. Meanwhile all calls end.
+  // The second claim asks only for the route: the endpoint is at its limit. Meanwhile all calls end.
   expect(open.length).toBe(1)
   endCalls()
   open.shift()?.(1_000)
   await pass(5)
   expect(open.length).toBe(1)
+})
+
+test('the store is not asked while every consumer is at its limit', async () => {
+  const { claims, asked, open, pass, endCalls } = makeLoop({ hasRoute: false })
+  claims.start()
+  await pass(0)
+  open.shift()?.(1_000)
+  await pass(900)
+  expect([asked(), open.length]).toEqual([1, 0])
+  endCalls()
+  await pass(5)
+  expect([asked(), open.length]).toEqual([2, 1])
 })

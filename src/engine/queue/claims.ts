@@ -37,7 +37,7 @@ export interface Claims {
   stop(): Promise<void>
 }
 
-const CLAIM_MAX = 64
+const CLAIM_MAX = 128
 /** A node that is behind waits this long for more slots while most are taken: one claim for many jobs costs one flush. */
 const GATHER_MS = 5
 const GATHER_SHARE = 4
@@ -231,6 +231,19 @@ export function makeClaims(
       codeHashes: code.hashes(),
     })
 
+  /** Where every consumer is at its limit there is nothing to ask the store for: a claim without slots waited behind a flush. */
+  const askFor = async (
+    owner: Incarnation,
+    slots: readonly (Candidate & { room: number })[],
+    max: number,
+  ): Promise<ClaimResult> => {
+    if (slots.length === 0) return { items: [], nextDueAt: null, now: time.now() }
+    const asked = slots.map(({ tenant, consumer, room, limit }) => ({ tenant, consumer, max: room, limit }))
+    const result = await ask(owner, asked, max)
+    time.heard(result.now)
+    return result
+  }
+
   /**
    * Some consumers must write something before they claim (a drain's cycle, a circuit's probe). They do so
    * only when a job is due, so waiting costs no write. Returns the consumers that may be claimed now; `next`
@@ -287,8 +300,10 @@ export function makeClaims(
     const asking: Consumer[] = []
     const consumers = isBrief ? await findSome() : await findConsumers()
     const part = isBrief ? Math.ceil((2 * free) / Math.max(1, Math.min(BRIEF_MAX, consumers.length))) : free
+    // Jobs that wait on this node must not delay those that could run: only while there are slots enough for both.
+    const isAhead = !isBrief && jobSlots.free() * 2 > config.concurrency
     for (const one of consumers) {
-      const offer = flowControl.offer(one.tenant, one.consumer)
+      const offer = flowControl.offer(one.tenant, one.consumer, isAhead)
       const isPart = isBrief && subscriptionOf(one.consumer) !== null
       if (offer.is === 'open')
         candidates.push(candidateOf(one, isPart ? Math.min(part, offer.max) : offer.max, offer.limit))
@@ -335,12 +350,7 @@ export function makeClaims(
       const asked = new Set(slots.map(({ tenant }) => tenant))
       sated = new Set([...tenants].filter((tenant) => !asked.has(tenant)))
       claiming = slots
-      const result = await ask(
-        owner,
-        slots.map(({ tenant, consumer, room, limit }) => ({ tenant, consumer, max: room, limit })),
-        free,
-      )
-      time.heard(result.now)
+      const result = await askFor(owner, slots, free)
       const counts = new Map<string, number>()
       for (const { work, event } of result.items) {
         const name = nameOf(work.tenant, work.consumer)

@@ -23,6 +23,8 @@ export interface DeliveryDeps
     'called' | 'mayCall' | 'prepare' | 'reportResult' | 'endpointConcurrency'
   >
   readonly slotLending: SlotLending
+  /** Frees the slot of a job that only waits. The result takes it back. */
+  lendSlot(tenant: TenantId): () => void
   readonly watch: DeliveryWatch
   /** Prepares a job to run: its expiry, and the dead letter that it replays. */
   readonly begin: BeginJob

@@ -54,6 +54,8 @@ export function makeDeliveryRunner(
     const name = subscriptionOf(work.consumer)
     assert(name !== null, 'a delivery is of a subscription')
     assert(work.tenant === event.tenant, 'a delivery and its event are of one tenant')
+    const entering = flowControl.endpointConcurrency.enter(work.tenant, work.consumer, item.slot)
+    const mayCall = typeof entering === 'boolean' ? entering : await waitInLine(work.tenant, entering)
     const subscription = registry.subscription(work.tenant, name) ?? (await lookAgain(work.tenant, name))
     if (subscription === null) {
       // Stored in a form that this version cannot read: another node may. The job goes back, and is not lost.
@@ -64,8 +66,18 @@ export function makeDeliveryRunner(
     // Claimed before this node learned that the subscription was paused: it waits like the others.
     if (route.status !== 'active') return ends.putBack(item, route)
     const pausedUntil = flowControl.endpointConcurrency.pausedUntil(work.tenant, work.consumer)
-    if (pausedUntil !== null) return ends.putBack(item, route)
+    if (!mayCall || pausedUntil !== null) return ends.putBack(item, route)
     return runFor(needsBegin(item, time.now()) ? await deps.begin(item, route) : item, subscription)
+  }
+
+  /** Claimed ahead of the limit of its endpoint: until a call ends, its slot is free for others. */
+  const waitInLine = async (tenant: TenantId, entering: Promise<boolean>): Promise<boolean> => {
+    const takeBack = deps.lendSlot(tenant)
+    try {
+      return await entering
+    } finally {
+      takeBack()
+    }
   }
 
   /** Another node may have changed it: a removed subscription is not retried. */
