@@ -6,6 +6,9 @@
 // --against <folder>: this checkout beside another one, in pairs. --peers: beside other queues. --growth: what an event costs as the store,
 // connections, routes and tenants grow.
 //
+// --only openTransaction: a node on PostgreSQL while another session holds a transaction open, for --minutes n (default 1, quick 0.2) at
+// --rate n events per second (default 2,000). Only if it is named.
+//
 // --record: measures the table of the documents; with --peers or --growth their part. The figures are written into bench/results.json, and from
 // there into the documents, if they may be published: three rounds on a machine that was not busy. --draft writes others too, for a look at the
 // documents; the tests refuse them. --documents writes the documents alone. --seconds n: how long a run is measured.
@@ -20,6 +23,7 @@ import { DOOR, measureDoor, renderDoor } from './connection-call.ts'
 import { writeDocuments } from './documents.ts'
 import { runGate } from './gate.ts'
 import { measureGrowth } from './growth.ts'
+import { measureOpenTransaction, OPEN_TRANSACTION, renderOpenTransaction } from './open-transaction.ts'
 import { measurePeers, renderPeers } from './peers.ts'
 import { BARE, GATED, LONG_PLANS, PLANS, type Plan } from './plans.ts'
 import { measurePostgres, POSTGRES, renderPostgres } from './postgres.ts'
@@ -39,6 +43,8 @@ const { values } = parseArgs({
     only: { type: 'string' },
     rounds: { type: 'string' },
     seconds: { type: 'string' },
+    minutes: { type: 'string' },
+    rate: { type: 'string' },
     draft: { type: 'boolean', default: false },
     gate: { type: 'boolean', default: false },
     record: { type: 'boolean', default: false },
@@ -58,7 +64,7 @@ const idleSeconds = values.quick ? 5 : 30
 
 const all = [...PLANS, ...LONG_PLANS]
 const only = values.only?.split(',')
-const names = [...all.map(({ name }) => name), ANALYSIS, DOOR, POSTGRES, STEADY, START]
+const names = [...all.map(({ name }) => name), ANALYSIS, DOOR, POSTGRES, OPEN_TRANSACTION, STEADY, START]
 const unknown = only?.filter((name) => !names.includes(name)) ?? []
 if (unknown.length > 0) {
   process.stderr.write(`No scenario ${unknown.join(', ')}. There are: ${names.join(', ')}.\n`)
@@ -159,6 +165,14 @@ async function measureAll(runner: Runner): Promise<void> {
   const analysis = isAsked(ANALYSIS) ? measureAnalysis(rounds) : null
   const door = isAsked(DOOR) ? await measureDoor(rounds, values.quick) : null
   const postgres = isAsked(POSTGRES) ? await measurePostgres(rounds, values.quick) : null
+  const openTransaction = only?.includes(OPEN_TRANSACTION)
+    ? await measureOpenTransaction(scratch, {
+        perSecond: Number(values.rate ?? 2_000),
+        minutes: Number(values.minutes ?? (values.quick ? 0.2 : 1)),
+        windowSeconds: seconds,
+        say,
+      })
+    : null
   const steady = isAsked(STEADY) ? await runner.steady() : null
   const start = isAsked(START) ? await measureStart(scratch, Math.max(3, rounds), idleSeconds) : null
   const plans = only ? all.filter(({ name }) => only.includes(name)) : values.quick ? PLANS : all
@@ -223,6 +237,7 @@ async function measureAll(runner: Runner): Promise<void> {
     ...(analysis === null ? {} : { analysis }),
     ...(door === null ? {} : { door }),
     ...(postgres === null ? {} : { postgres }),
+    ...(openTransaction === null ? {} : { openTransaction }),
     ...(steady === null ? {} : { steady }),
     ...(start === null ? {} : { start }),
   }
@@ -231,6 +246,7 @@ async function measureAll(runner: Runner): Promise<void> {
     ...(analysis === null ? [] : [renderAnalysis(analysis)]),
     ...(door === null ? [] : [renderDoor(door)]),
     ...(postgres === null ? [] : [renderPostgres(postgres)]),
+    ...(openTransaction === null ? [] : [renderOpenTransaction(openTransaction)]),
     ...(steady === null ? [] : [renderSteady(steady)]),
     ...(start === null ? [] : [renderStart(start)]),
   ]

@@ -2,13 +2,14 @@
 // database's CPU time counted. Their packages are installed into a temporary folder, not into this package.
 
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type PostgresServer, startPostgres } from '../test/support/postgres.ts'
 import { EFFECT, END_TO_END, type Plan } from './plans.ts'
+import { processFamily } from './process-counters.ts'
 import { startRedis } from './redis.ts'
 import type { Runner } from './run-plan.ts'
 import { SMALL, wrkScript } from './sample.ts'
@@ -227,25 +228,9 @@ async function runOnPostgres(
       ...load,
       entry,
       args: [...args, database.url],
-      helpers: () => familyOf(postmaster),
+      helpers: () => processFamily(postmaster),
     })
   } finally {
     await database.drop()
   }
-}
-
-/** A process and its children. A connection that ended took its count with it. */
-function familyOf(pid: number): readonly number[] {
-  const found = [pid]
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
-      const parent = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]
-      if (Number(parent) === pid) found.push(Number(name))
-    } catch {
-      // It ended meanwhile.
-    }
-  }
-  return found
 }

@@ -43,3 +43,19 @@ export function usedBetween(pid: number, before: ProcessCounters, after: Process
     bytes: after.bytesWritten - before.bytesWritten,
   }
 }
+
+/** A process and its children. A connection that ended took its count with it. */
+export function processFamily(pid: number): readonly number[] {
+  const found = [pid]
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
+      const parent = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]
+      if (Number(parent) === pid) found.push(Number(name))
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  return found
+}

@@ -14,11 +14,12 @@ const HALF = 2 ** 32
 const HEADER_BYTES = 24
 
 export class BindMessage {
-  #bytes = Buffer.allocUnsafe(FIRST_BYTES)
+  #bytes: Buffer
   #at = 0
 
-  /** For a prepared statement with this many parameters, all of them in the binary format. */
-  constructor(statement: string, parameters: number) {
+  /** For a prepared statement with this many parameters, all of them in the binary format. Written over the bytes of an earlier one, if given. */
+  constructor(statement: string, parameters: number, bytes: Buffer = Buffer.allocUnsafe(FIRST_BYTES)) {
+    this.#bytes = bytes
     this.#bytes[0] = 0x42
     // The length comes last. Then the unnamed portal, the statement, one format for all, the number of parameters.
     this.#bytes[5] = 0
@@ -77,7 +78,7 @@ export class BindMessage {
     this.#at = end
   }
 
-  /** The whole message. Its results come as text. */
+  /** The whole message, from the start of its memory on. Its results come as text. */
   end(): Buffer {
     this.#reserve(4)
     this.#int16(1)
@@ -86,6 +87,11 @@ export class BindMessage {
     this.#at = 1
     this.#int32(end - 1)
     return this.#bytes.subarray(0, end)
+  }
+
+  /** For the next message, once the server has answered this one. */
+  get bytes(): Buffer {
+    return this.#bytes
   }
 
   #value(type: ColumnType, value: unknown): void {

@@ -734,6 +734,66 @@ describe('migrations', () => {
     expect(await commitAll(before, [makeAccept('c')])).toMatchObject([{ ok: true }])
   })
 
+  test('[ND20] a node of the version before goes on while the key of jobs is replaced, and no job is lost or doubled', async () => {
+    const { url } = await makeDatabase()
+    const before = await open(url)
+    const indexes = () =>
+      server.query(
+        url,
+        `SELECT indexname AS name, indexdef AS text FROM pg_indexes WHERE schemaname = 'millrace' AND tablename = 'work' ORDER BY 1`,
+      )
+    const fresh = await indexes()
+    // As step 14 left it.
+    await server.query(
+      url,
+      `ALTER TABLE millrace.work DROP CONSTRAINT work_pkey, ADD CONSTRAINT work_pkey PRIMARY KEY (id);
+       CREATE INDEX work_of_tenant ON millrace.work (tenant, id);
+       DELETE FROM millrace.migration WHERE number >= 15`,
+    )
+    expect(await indexes()).not.toEqual(fresh)
+    const { owner } = await before.join(NODE, 600_000)
+    let isOver = false
+    const accepted: Commit[] = []
+    const working = (async () => {
+      for (let round = 0; !isOver || round < 3; round += 1) {
+        const commits = Array.from({ length: 20 }, (_, index) => makeAccept(`${round}-${index}`, owner))
+        const ends = commits.map((commit) =>
+          commitOf(
+            [{ g: 'lease', work: workOf(commit), owner, epoch: 1 }],
+            [
+              {
+                w: 'work.settle',
+                work: workOf(commit),
+                to: 'done',
+                counters: { attempts: 1, waits: 0, losses: 0 },
+                note: EMPTY_NOTE,
+              },
+            ],
+          ),
+        )
+        for (const { ok } of await commitAll(before, commits)) expect(ok).toBe(true)
+        for (const { ok } of await commitAll(before, ends)) expect(ok).toBe(true)
+        accepted.push(...commits)
+      }
+    })()
+    const after = await open(url)
+    isOver = true
+    await working
+    expect(await indexes()).toEqual(fresh)
+    expect(await readMigrations(url)).toHaveLength(MIGRATIONS.length)
+    const { work } = await dumpOf(after)
+    expect(work.map(({ id, state }) => `${id} ${state}`).sort()).toEqual(
+      accepted.map((commit) => `${workOf(commit)} done`).sort(),
+    )
+    // The new key refuses a second job of the same id.
+    const [first] = work
+    const double = makeAccept('other').writes.map((write) =>
+      write.w === 'work.add' ? { ...write, work: { ...write.work, id: first?.id as WorkId } } : write,
+    )
+    await expect(after.commit(commitOf([], double))).rejects.toThrow('work_pkey')
+    expect((await dumpOf(after)).work).toHaveLength(accepted.length)
+  })
+
   test('a migration that is not the known one', async () => {
     const { url } = await makeDatabase()
     await server.query(url, "UPDATE millrace.migration SET checksum = 'edited' WHERE number = 1")

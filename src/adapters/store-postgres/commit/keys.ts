@@ -103,11 +103,13 @@ function addKeys(keys: RowKeys, { tenant, guards, writes }: Commit): void {
 
 /** Empty between two calls: every commit would otherwise create eighteen of them. */
 const scratch = makeRowKeys(NO_ITEMS)
+/** Listed once: to list them for each commit cost more than to find its keys. */
+const { laneless: _, laneSteps: __, ...named } = scratch
+const scratchParts = Object.values(named)
 
-function clear(keys: RowKeys): void {
-  const { laneless: _, laneSteps, ...parts } = keys
-  laneSteps.length = 0
-  for (const part of Object.values(parts)) if (part.size > 0) part.clear()
+function clearScratch(): void {
+  scratch.laneSteps.length = 0
+  for (const part of scratchParts) if (part.size > 0) part.clear()
 }
 
 /**
@@ -131,7 +133,7 @@ export function touchesOf(commit: Commit): readonly string[] {
   for (const key of keys.orphans.keys()) touches.push(`orphan ${key}`)
   for (const key of keys.records.keys()) touches.push(`record ${key}`)
   for (const key of keys.runs) touches.push(`run ${key}`)
-  clear(keys)
+  clearScratch()
   return touches
 }
 

@@ -23,6 +23,10 @@ const SKIPPED_MAX = 64
  */
 const SETTLE_WITHIN_MAX_MS = 10_000
 
+/** Messages are as long as groups: memory for each of them, outside of the heap, had the collector run for nothing else. */
+const SPARES_MAX = 2
+const SPARE_BYTES_MAX = 1024 * 1024
+
 export function makeOptimisticRunner(deps: GroupDeps, runWithLocks: GroupRunner): GroupRunner {
   const call = prepare(optimisticSql(deps.schema))
   const name = nameInBatch(call.name)
@@ -30,23 +34,26 @@ export function makeOptimisticRunner(deps: GroupDeps, runWithLocks: GroupRunner)
   /** How many groups to execute with locks, and how many the next failure adds. */
   let toSkip = 0
   let skips = 0
+  const spares: Buffer[] = []
 
   /** The instant of the group, or null if nothing was applied. */
   const tryCall = async (expected: Expected): Promise<number | null> => {
     const groupId = deps.makeGroupId()
-    let bind: Buffer
+    let message: ReturnType<typeof bindOptimistic>
     let client: PoolClient
     try {
       // A value that cannot be written, or no connection: the runner with locks reports it, commit by commit.
-      bind = bindOptimistic(name, groupId, expected)
+      message = bindOptimistic(name, groupId, expected, spares.pop())
       client = await deps.pool.connect()
     } catch {
       return null
     }
     try {
-      const [answer] = await sendBatch(client, [{ ...call, bind }])
+      const [answer] = await sendBatch(client, [{ ...call, bind: message.bind }])
       assertIdle(client)
       client.release()
+      // Answered, so the server has read all of it. After an error a part may still wait in the socket.
+      if (spares.length < SPARES_MAX && message.bytes.length <= SPARE_BYTES_MAX) spares.push(message.bytes)
       return answer?.rows[0].now ?? null
     } catch (error) {
       const failure = classifyError(error)

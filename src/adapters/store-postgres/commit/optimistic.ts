@@ -212,9 +212,14 @@ export function expectedResults(commits: readonly Commit[], at: number): CommitR
   })
 }
 
-/** The Bind message of the call: its parameters in the order of the function. */
-export function bindOptimistic(statement: string, groupId: string, expected: Expected): Buffer {
-  const message = new BindMessage(statement, OPTIMISTIC_PARAMETERS)
+/** The Bind message of the call: its parameters in the order of the function. `spare` is memory to write it into. */
+export function bindOptimistic(
+  statement: string,
+  groupId: string,
+  expected: Expected,
+  spare?: Buffer,
+): { readonly bind: Buffer; readonly bytes: Buffer } {
+  const message = new BindMessage(statement, OPTIMISTIC_PARAMETERS, spare)
   const owners = [...expected.owners].sort((a, b) => a - b)
   message.uuid(groupId)
   message.column('int8', owners, (owner) => owner)
@@ -229,7 +234,7 @@ export function bindOptimistic(statement: string, groupId: string, expected: Exp
   add(expected.results, RESULT)
   add(expected.attempts, ATTEMPT)
   add(expected.outbox, OUTBOX)
-  return message.end()
+  return { bind: message.end(), bytes: message.bytes }
 }
 
 type Columns<Row> = readonly { readonly type: ColumnType; valueIn(row: Row): unknown }[]

@@ -242,23 +242,25 @@ function dropEvents({ pool, schema }: Walking, partition: Partition, count: numb
   return dropPartition(pool, schema, 'event', partition, { isWhole, isFree })
 }
 
+/** Whether a tenant has a row with an id of the week; from one tenant to the next, because rows are found by tenant and id. */
+const existsWithin = (table: string) =>
+  `WITH RECURSIVE tenants AS (
+     (SELECT i.tenant FROM ${table} AS i ORDER BY i.tenant LIMIT 1)
+     UNION ALL
+     SELECT next.tenant FROM tenants AS b CROSS JOIN LATERAL (
+       SELECT i.tenant FROM ${table} AS i WHERE i.tenant > b.tenant ORDER BY i.tenant LIMIT 1) AS next)
+   SELECT FROM tenants AS b CROSS JOIN LATERAL (
+     SELECT FROM ${table} AS i WHERE i.tenant = b.tenant AND i.id >= $1::text AND i.id < $2::text LIMIT 1) AS found`
+
 const OWNERS = {
   attempts: {
     table: 'attempt',
-    owner: (schema: string) => `SELECT FROM ${schema}.work AS o WHERE o.id >= $1::text AND o.id < $2::text`,
-    orphan: (schema: string) => `SELECT FROM ${schema}.work AS o WHERE o.id = t.work`,
+    owner: (schema: string) => existsWithin(`${schema}.work`),
+    orphan: (schema: string) => `SELECT FROM ${schema}.work AS o WHERE o.tenant = t.tenant AND o.id = t.work`,
   },
   history: {
     table: 'history',
-    // From one tenant to the next: an instance is found by tenant and id.
-    owner: (schema: string) =>
-      `WITH RECURSIVE tenants AS (
-         (SELECT i.tenant FROM ${schema}.instance AS i ORDER BY i.tenant LIMIT 1)
-         UNION ALL
-         SELECT next.tenant FROM tenants AS b CROSS JOIN LATERAL (
-           SELECT i.tenant FROM ${schema}.instance AS i WHERE i.tenant > b.tenant ORDER BY i.tenant LIMIT 1) AS next)
-       SELECT FROM tenants AS b CROSS JOIN LATERAL (
-         SELECT FROM ${schema}.instance AS i WHERE i.tenant = b.tenant AND i.id >= $1::text AND i.id < $2::text LIMIT 1) AS found`,
+    owner: (schema: string) => existsWithin(`${schema}.instance`),
     orphan: (schema: string) =>
       `SELECT FROM ${schema}.instance AS o WHERE o.tenant = t.tenant AND o.id = t.instance`,
   },
