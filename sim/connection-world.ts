@@ -34,7 +34,8 @@ export interface ConnectionWorld {
   ran(life: Life, name: string, event: string): void
   started(life: Life): void
   paused(life: Life): void
-  logged(line: unknown): void
+  /** The text of a line of the log. */
+  logged(line: string): void
   act(): void
   heal(): void
   isMended(): boolean
@@ -124,7 +125,7 @@ export function makeConnectionWorld(outside: Outside, rng: Rng, shared: Secrets 
     ran: checks.ran,
     started: checks.started,
     paused: checks.paused,
-    logged: (line) => checks.shown(JSON.stringify(line) ?? ''),
+    logged: checks.shown,
     act: operator.act,
     heal() {
       accounts.heal()

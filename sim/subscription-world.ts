@@ -30,7 +30,8 @@ export interface HookWorld {
   applied(life: Life, commits: readonly Commit[], outcomes: readonly Outcome[]): void
   claimed(life: Life, work: readonly WorkRow[]): void
   started(life: Life): void
-  logged(line: unknown): void
+  /** The text of a line of the log. */
+  logged(line: string): void
   /** What others send besides. */
   withOthers(messages: readonly Message[]): readonly Message[]
   act(): void
@@ -110,7 +111,7 @@ export function makeHookWorld(
     applied: checks.applied,
     claimed: checks.claimed,
     started: checks.started,
-    logged: (line) => checks.shown(JSON.stringify(line) ?? ''),
+    logged: checks.shown,
     withOthers: (messages) => {
       const drawn = rng.fork('others')
       const theirs = messages

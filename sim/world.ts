@@ -342,8 +342,10 @@ function makeWorld(options: RunOptions): World {
         return bug?.vault?.(vault) ?? vault
       },
       onLog(line) {
-        hooks.logged(line)
-        links.logged(line)
+        if (profile.hasHooks !== true && profile.hasConnections !== true) return
+        const text = JSON.stringify(line) ?? ''
+        hooks.logged(text)
+        links.logged(text)
       },
       onApply(life, wanted, applied) {
         observations.bundles.push(wanted)

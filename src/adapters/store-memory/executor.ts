@@ -29,9 +29,11 @@ export function executeCommits(
 }
 
 function executeCommit(state: MemoryState, now: Instant, commit: Commit): CommitResult | BrokenCommit {
-  for (const [index, guard] of commit.guards.entries()) {
+  let index = 0
+  for (const guard of commit.guards) {
     const refusal = checkGuard(state, now, commit.tenant, guard)
     if (refusal) return { ok: false, at: now, guard: index, found: refusal.found }
+    index += 1
   }
   const tx = begin(state, now, commit.tenant)
   try {
@@ -44,7 +46,7 @@ function executeCommit(state: MemoryState, now: Instant, commit: Commit): Commit
 }
 
 function begin(state: MemoryState, now: Instant, tenant: TenantId): Transaction & Writing<WorkRow> {
-  const tx: Transaction = { state, now, tenant, undo: [] }
+  const undo: (() => void)[] = []
   const moment = { tenant, now, after: (delayMs: number) => now + delayMs }
-  return { ...tx, moment, lanes: laneRows(tx), leased: [] }
+  return { state, now, tenant, undo, moment, lanes: laneRows({ state, now, tenant, undo }), leased: [] }
 }

@@ -25,6 +25,7 @@ export function page<Row>(
   positionOf: (row: Row) => Position,
   direction: 'descending' | 'ascending' = 'descending',
 ): Page<Row> {
+  if (rows.length === 0 && query.cursor === null) return { items: [], nextCursor: null }
   const after = query.cursor === null ? null : decodeCursor(list, query.cursor)
   const sign = direction === 'descending' ? -1 : 1
   const rest = rows

@@ -47,9 +47,9 @@ export function pruneRows(state: MemoryState, now: Instant, request: PruneReques
   let [walk, after] = parsePosition(request.after)
   let left = request.scanMax
   for (;;) {
-    const rows = walkRows(state, now, request, walk).filter(
-      ([position]) => after === null || compareText(position, after) > 0,
-    )
+    const from = after
+    const all = walkRows(state, now, request, walk)
+    const rows = from === null ? all : all.filter(([position]) => compareText(position, from) > 0)
     const seen = rows.slice(0, left)
     for (const [, prune] of seen) prune(gone)
     left -= seen.length

@@ -34,16 +34,12 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
       const rows = ownRows(state.events, tenant).filter(
         ({ id }) => compareText(id, after) > 0 && compareText(id, below) < 0,
       )
-      return sortedBy(rows, (row) => [row.id])
-        .slice(0, limit)
-        .map(toSummary)
+      return sortedBy(rows, 'id').slice(0, limit).map(toSummary)
     },
     async causedBy(id, limit) {
       assertOpen()
       const rows = ownRows(state.events, tenant).filter((row) => row.causationId === id)
-      return sortedBy(rows, (row) => [row.id])
-        .slice(0, limit)
-        .map(toSummary)
+      return sortedBy(rows, 'id').slice(0, limit).map(toSummary)
     },
     async work(id) {
       assertOpen()
@@ -263,7 +259,7 @@ export function makeSystemReads(state: MemoryState, assertOpen: Open): SystemRea
       assertOpen()
       const first = [...state.ready.values()].flatMap(([id]) => (id && state.work.get(id)) ?? [])
       const consumers = first.map(({ tenant, consumer }) => ({ tenant, consumer }))
-      return sortedBy(consumers, (row) => [row.tenant, row.consumer])
+      return sortedBy(consumers, 'tenant', 'consumer')
     },
     async tenants() {
       assertOpen()
@@ -300,25 +296,25 @@ export function makeSystemReads(state: MemoryState, assertOpen: Open): SystemRea
 
 /** Everything, in the order that every store uses for a dump. */
 export function dumpState(state: MemoryState): StoreDump {
-  const work = sortedBy([...state.work.values()], (row) => [row.tenant, row.id])
+  const work = sortedBy([...state.work.values()], 'tenant', 'id')
   return {
-    events: sortedBy([...state.events.values()], (row) => [row.tenant, row.id]),
+    events: sortedBy([...state.events.values()], 'tenant', 'id'),
     work,
     attempts: work.flatMap((row) =>
       attemptsOf(state, row.id).map((attempt) => ({ ...attempt, work: row.id })),
     ),
-    ledger: sortedBy(allEntries(state), (row) => [row.tenant, row.key]),
-    deadLetters: sortedBy([...state.deadLetters.values()], (row) => [row.tenant, row.id]),
-    failures: sortedBy([...state.failures.values()], (row) => [row.tenant, row.id]),
-    escalations: sortedBy([...state.escalations.values()], (row) => [row.tenant, row.id]),
-    lanes: sortedBy([...state.lanes.values()], (row) => [row.tenant, row.consumer, row.key]),
-    instances: sortedBy([...state.instances.values()], (row) => [row.tenant, row.id]),
+    ledger: sortedBy(allEntries(state), 'tenant', 'key'),
+    deadLetters: sortedBy([...state.deadLetters.values()], 'tenant', 'id'),
+    failures: sortedBy([...state.failures.values()], 'tenant', 'id'),
+    escalations: sortedBy([...state.escalations.values()], 'tenant', 'id'),
+    lanes: sortedBy([...state.lanes.values()], 'tenant', 'consumer', 'key'),
+    instances: sortedBy([...state.instances.values()], 'tenant', 'id'),
     history: dumpHistory(state),
-    correlations: sortedBy([...state.correlations.values()], (row) => [row.tenant, row.key]),
-    orphans: sortedBy([...state.orphans.values()], (row) => [row.tenant, row.id]),
-    runs: sortedBy([...state.runs.values()], (row) => [row.tenant, row.id]),
-    records: sortedBy([...state.records.values()], (row) => [row.tenant, row.kind, row.key]),
-    outbox: sortedBy(outboxRows(state), (row) => [row.tenant, row.id]).map(({ position: _, ...row }) => row),
+    correlations: sortedBy([...state.correlations.values()], 'tenant', 'key'),
+    orphans: sortedBy([...state.orphans.values()], 'tenant', 'id'),
+    runs: sortedBy([...state.runs.values()], 'tenant', 'id'),
+    records: sortedBy([...state.records.values()], 'tenant', 'kind', 'key'),
+    outbox: sortedBy(outboxRows(state), 'tenant', 'id').map(({ position: _, ...row }) => row),
   }
 }
 
@@ -402,14 +398,16 @@ function attemptsOf(state: MemoryState, id: WorkId) {
   return [...(state.attempts.get(id) ?? [])].sort((a, b) => a.number - b.number)
 }
 
-function sortedBy<Row>(rows: Row[], keysOf: (row: Row) => readonly string[]): Row[] {
-  const keyed = rows.map((row) => ({ row, keys: keysOf(row) }))
-  keyed.sort((a, b) => {
-    for (let index = 0; index < a.keys.length; index += 1) {
-      const order = compareText(a.keys[index] ?? '', b.keys[index] ?? '')
+/** By the given fields, one after the other. */
+function sortedBy<Name extends string, Row extends Readonly<Record<Name, string>>>(
+  rows: Row[],
+  ...names: readonly Name[]
+): Row[] {
+  return rows.sort((a, b) => {
+    for (const name of names) {
+      const order = a[name] === b[name] ? 0 : compareText(a[name], b[name])
       if (order !== 0) return order
     }
     return 0
   })
-  return keyed.map(({ row }) => row)
 }

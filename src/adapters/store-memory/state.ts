@@ -147,35 +147,29 @@ export function putWork(state: MemoryState, id: WorkId, row: WorkRow | null): vo
     return
   }
   state.work.set(id, Object.freeze(row))
-  for (const [index, key] of indexesOf(state, row)) addTo(index, key, id)
+  changeIndexes(state, row, addTo)
 }
 
 function unindexWork(state: MemoryState, row: WorkRow): void {
-  for (const [index, key] of indexesOf(state, row)) removeFrom(index, key, row.id)
+  changeIndexes(state, row, removeFrom)
 }
 
 type Index = Map<unknown, Set<WorkId>>
 
-function indexesOf(state: MemoryState, row: WorkRow): readonly (readonly [Index, unknown])[] {
-  const byState = stateIndexes(state, row)
-  if (row.instance === null) return byState
-  return [...byState, [state.ofInstance as Index, joinKey(row.tenant, row.instance)]]
-}
-
-function stateIndexes(state: MemoryState, row: WorkRow): readonly (readonly [Index, unknown])[] {
-  switch (row.state) {
-    case 'ready':
-      return [[state.ready as Index, joinKey(row.tenant, row.consumer)]]
-    case 'leased':
-      return [
-        [state.leased as Index, row.owner],
-        [state.leasedOf as Index, joinKey(row.tenant, row.consumer)],
-      ]
-    case 'waiting':
-      return [[state.waiting as Index, laneKey(row.tenant, row.consumer, row.lane ?? '')]]
-    default:
-      return []
+function changeIndexes(
+  state: MemoryState,
+  row: WorkRow,
+  change: (index: Index, key: unknown, id: WorkId) => void,
+): void {
+  const { id, tenant } = row
+  if (row.state === 'ready') change(state.ready as Index, joinKey(tenant, row.consumer), id)
+  else if (row.state === 'waiting')
+    change(state.waiting as Index, laneKey(tenant, row.consumer, row.lane ?? ''), id)
+  else if (row.state === 'leased') {
+    change(state.leased as Index, row.owner, id)
+    change(state.leasedOf as Index, joinKey(tenant, row.consumer), id)
   }
+  if (row.instance !== null) change(state.ofInstance as Index, joinKey(tenant, row.instance), id)
 }
 
 function addTo(index: Index, key: unknown, id: WorkId): void {

@@ -21,7 +21,6 @@ import {
   mergeEntries,
   type SubscriptionDocument,
 } from '../../core/definitions/documents/index.ts'
-import { mayUseHmac } from '../../core/expression/index.ts'
 import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -58,7 +57,7 @@ import type {
   VersionItem,
 } from './definition-types.ts'
 import { authoredWrites, type NewDefinition, readMany, saveRecords } from './record-batches.ts'
-import { mustCompile, type Registry } from './registry.ts'
+import { mustCompile, type Registry, usesHmac } from './registry.ts'
 import { judgeVersions, type VersionWarning } from './workflow-versions.ts'
 
 /** What is deployed in this node. */
@@ -89,6 +88,8 @@ interface Next {
   readonly rolledBack: readonly string[]
   readonly warnings: readonly VersionWarning[]
 }
+
+const mayUse = (document: DefinitionDocument | undefined) => document !== undefined && usesHmac(document)
 
 /** How long documents are compiled before the node does other work. */
 const COMPILE_MS_MAX = 20
@@ -166,7 +167,7 @@ export function makeDefinitions(
   ): Promise<ReadonlySet<string>> => {
     if (registry.hmacKeys.known(tenant) !== null) return new Set()
     const reads = store.forTenant(tenant)
-    const likely = entries.filter(({ hash }) => mayUseHmac(documents.get(hash)))
+    const likely = entries.filter(({ hash }) => mayUse(documents.get(hash)))
     const found = await readMany(likely, ({ hash }) => tryDocument(reads, hash))
     return new Set(
       found.flatMap(([{ hash }, stored]) =>
@@ -187,7 +188,7 @@ export function makeDefinitions(
     // A definition that needs the key of `hmac` and does not get it is unusable, and its jobs wait.
     const beforeHmac = await hashesBeforeHmac(tenant, latest.bundle.documents, documents)
     const needsKey = latest.bundle.documents.some(
-      ({ hash }) => mayUseHmac(documents.get(hash)) && !beforeHmac.has(hash),
+      ({ hash }) => mayUse(documents.get(hash)) && !beforeHmac.has(hash),
     )
     const lacksKey = needsKey && (await registry.hmacKeys.load(tenant)) === null
     const items = new Map<string, DefinitionItem>()
@@ -238,7 +239,7 @@ export function makeDefinitions(
 
   /** Before the first definition that calls `hmac` is deployed, its key is in the store: no node finds the one without the other. */
   const ensureKey = async (tenant: TenantId, fresh: readonly DefinitionDocument[]) => {
-    if (fresh.some(mayUseHmac)) await registry.hmacKeys.ensure(tenant)
+    if (fresh.some(usesHmac)) await registry.hmacKeys.ensure(tenant)
   }
 
   const refresh = async (tenant: TenantId): Promise<DeployedBundle> => {
@@ -480,7 +481,7 @@ export function makeDefinitions(
       if (isThere.includes(false)) lost.push(definitionId(entry))
     }
     const beforeHmac = await hashesBeforeHmac(tenant, wanted, documents)
-    const needsKey = wanted.some(({ hash }) => mayUseHmac(documents.get(hash)) && !beforeHmac.has(hash))
+    const needsKey = wanted.some(({ hash }) => mayUse(documents.get(hash)) && !beforeHmac.has(hash))
     if (needsKey && (await registry.hmacKeys.load(tenant)) === null)
       throw new AppError(
         'secret_unreadable',

@@ -214,7 +214,8 @@ const compileWorkflow = onceUnlessKeyed(compileWorkflowFresh)
 const compileSubscription = onceUnlessKeyed((document: SubscriptionDocument, keyed) =>
   compileSubscriptionFresh(document, document.status, keyed),
 )
-const usesHmac = once((document: DefinitionDocument) => mayUseHmac(document))
+/** Whether it may call `hmac`. */
+export const usesHmac = once((document: DefinitionDocument) => mayUseHmac(document))
 
 /** `fire/3/book` runs as `fire/book`. */
 function partOf(step: string): string {

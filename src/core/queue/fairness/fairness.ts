@@ -96,9 +96,10 @@ function divide<One extends Contender>(
 /** Rotates the first priority, and the consumers within each priority. */
 function roundRobin<One extends Contender>(contenders: readonly One[], round: number): readonly One[] {
   const groups = new Map<Priority, One[]>()
-  for (const priority of PRIORITIES) {
-    const group = contenders.filter((one) => one.priority === priority)
-    if (group.length > 0) groups.set(priority, group)
+  for (const one of contenders) {
+    const group = groups.get(one.priority)
+    if (group === undefined) groups.set(one.priority, [one])
+    else group.push(one)
   }
   const turns = TURNS.filter((priority) => groups.has(priority))
   const first = turns[round % turns.length]
