@@ -4,6 +4,7 @@
 
 import * as z from 'zod'
 import { FACTS, type FieldFacts, NAMED, UNITS } from '../../src/definitions/fields.ts'
+import { leftOutOf, requestFields } from '../../src/definitions/json-schema.ts'
 import { ACTION_FIELDS, type ActionName, makeActionOf } from '../../src/definitions/kinds/action.ts'
 import { carriedFields, declarationOf, KIND_NAMES, type Kind } from '../../src/definitions/kinds/index.ts'
 
@@ -35,6 +36,14 @@ export function renderCarriedFields(): string {
 import type { JsonValue } from '../../foundation/json/index.ts'
 
 ${kinds.join('\n\n')}
+`
+}
+
+/** src/http/definition-fields.generated.ts: built at each start, the schemas would cost CPU time. */
+export function renderRequestFields(): string {
+  return `// Generated from src/definitions/kinds by \`npm run docs\`; do not edit. Fields of definitions, as requests have them.
+
+export const SUBSCRIPTION_FIELDS = ${JSON.stringify(requestFields('Subscription'), null, 2)} as const
 `
 }
 
@@ -167,11 +176,7 @@ function comment(schema: z.ZodType): string {
   return facts === undefined ? '' : `/** ${commentOf(facts)} */\n`
 }
 
-function commentOf({ meaning, default: usual, otherwise, since }: FieldFacts): string {
-  const leftOut = usual === undefined ? otherwise : `\`${usual}\``
-  return [
-    meaning,
-    ...(leftOut === undefined ? [] : [`Left out: ${leftOut}.`]),
-    ...(since === undefined ? [] : [`Since ${since}.`]),
-  ].join(' ')
+function commentOf(facts: FieldFacts): string {
+  const { meaning, since } = facts
+  return [meaning, ...leftOutOf(facts), ...(since === undefined ? [] : [`Since ${since}.`])].join(' ')
 }
