@@ -3,9 +3,49 @@
 // hand in src/sdk.
 
 import * as z from 'zod'
-import { FACTS, NAMED, UNITS } from '../../src/definitions/fields.ts'
+import { FACTS, type FieldFacts, NAMED, UNITS } from '../../src/definitions/fields.ts'
+import { leftOutOf, requestFields } from '../../src/definitions/json-schema.ts'
 import { ACTION_FIELDS, type ActionName, makeActionOf } from '../../src/definitions/kinds/action.ts'
-import { declarationOf, KIND_NAMES, type Kind } from '../../src/definitions/kinds/index.ts'
+import { carriedFields, declarationOf, KIND_NAMES, type Kind } from '../../src/definitions/kinds/index.ts'
+
+/** In a normal form, where units are resolved and every text is a string. */
+const NORMAL: Readonly<Record<string, string>> = {
+  DurationText: 'number',
+  SizeText: 'number',
+  Expression: 'string',
+  Template: 'string',
+  Sent: 'JsonValue',
+  Condition: 'JsonValue',
+  JsonSchema: 'JsonValue',
+  unknown: 'JsonValue',
+}
+
+/** src/core/definitions/documents/carried-fields.generated.ts: the fields that kinds declare as carried. */
+export function renderCarriedFields(): string {
+  const kinds = KIND_NAMES.map((kind) => {
+    const fields = carriedFields(kind).map(({ key, schema, facts }) => {
+      const type = NAMED.get(schema) === undefined ? renderType(schema) : 'JsonValue'
+      const normal = type.replaceAll(/\b[A-Z]\w+\b|\bunknown\b/g, (word) => NORMAL[word] ?? word)
+      return `  /** ${commentOf(facts)} */\n  readonly ${key}?: ${indented(normal).trimStart()}`
+    })
+    return `export interface Carried${kind} {${fields.length === 0 ? '' : `\n${fields.join('\n')}\n`}}`
+  })
+  return `// Generated from src/definitions/kinds by \`npm run docs\`; do not edit. Optional fields of documents whose normal form is
+// what was written: a field that is left out was not written, or equals the default.
+
+import type { JsonValue } from '../../foundation/json/index.ts'
+
+${kinds.join('\n\n')}
+`
+}
+
+/** src/http/definition-fields.generated.ts: built at each start, the schemas would cost CPU time. */
+export function renderRequestFields(): string {
+  return `// Generated from src/definitions/kinds by \`npm run docs\`; do not edit. Fields of definitions, as requests have them.
+
+export const SUBSCRIPTION_FIELDS = ${JSON.stringify(requestFields('Subscription'), null, 2)} as const
+`
+}
 
 /** Written by hand in src/sdk/definition-values.ts. */
 const VALUES = [
@@ -21,13 +61,15 @@ const VALUES = [
 const STRINGS: Readonly<Record<string, string>> = { pick: 'Expression', send: 'Template' }
 const TREES: Readonly<Record<string, string>> = { sends: 'Sent', condition: 'Condition', json: 'unknown' }
 
+type NameOf = (schema: z.ZodType, name: string) => string
+
 export function renderDefinitionTypes(): string {
   const named = new Map<string, string>()
 
   const nameOf = (schema: z.ZodType, name: string): string => {
     if (!VALUES.some((value) => name.includes(value)) && !named.has(name)) {
       named.set(name, '')
-      const inner = typeOf(schema, false)
+      const inner = renderType(schema, nameOf, false)
       named.set(
         name,
         inner.startsWith('{') ? `export interface ${name} ${inner}` : `export type ${name} = ${inner}`,
@@ -36,42 +78,7 @@ export function renderDefinitionTypes(): string {
     return name
   }
 
-  const typeOf = (schema: z.ZodType, mayName = true): string => {
-    const name = mayName ? NAMED.get(schema) : undefined
-    if (name !== undefined) return nameOf(schema, name)
-    const meta = z.globalRegistry.get(schema) as { 'x-millrace'?: string; 'x-tree'?: string } | undefined
-    const unit = UNITS.get(schema as z.ZodString)
-    if (unit !== undefined)
-      return `${unit.unit === 'duration' ? 'DurationText' : 'SizeText'}${unit.word === undefined ? '' : ` | '${unit.word}'`}`
-    if (schema instanceof z.ZodOptional) return typeOf(schema.unwrap() as z.ZodType)
-    if (schema instanceof z.ZodEnum) return schema.options.map((one) => `'${one}'`).join(' | ')
-    if (schema instanceof z.ZodLiteral) return JSON.stringify(schema.value).replaceAll('"', "'")
-    if (schema instanceof z.ZodString) return STRINGS[meta?.['x-millrace'] ?? ''] ?? 'string'
-    if (schema instanceof z.ZodNumber) return 'number'
-    if (schema instanceof z.ZodBoolean) return 'boolean'
-    if (schema instanceof z.ZodArray)
-      return `readonly ${grouped(schema.element as z.ZodType, typeOf(schema.element as z.ZodType))}[]`
-    if (schema instanceof z.ZodRecord) {
-      const isStatus = /\[0-9\]\[0-9\]/.test(
-        JSON.stringify(z.globalRegistry.get(schema.keyType as z.ZodType)),
-      )
-      return `Readonly<Record<${isStatus ? 'number' : 'string'}, ${typeOf(schema.valueType as z.ZodType)}>>`
-    }
-    if (schema instanceof z.ZodUnion)
-      return [...new Set((schema.options as readonly z.ZodType[]).map((one) => typeOf(one)))].join(' | ')
-    if (schema instanceof z.ZodObject) return `{\n${indented(fieldsOf(schema.shape))}\n}`
-    if (schema instanceof z.ZodUnknown) return TREES[meta?.['x-tree'] ?? ''] ?? 'unknown'
-    throw new Error(`there is no type for ${schema.def.type}`)
-  }
-
-  const fieldsOf = (shape: Readonly<Record<string, z.ZodType>>, needed: readonly string[] = []): string =>
-    Object.entries(shape)
-      .filter(([name]) => name !== 'kind')
-      .map(([name, schema]) => {
-        const isOptional = schema instanceof z.ZodOptional && !needed.includes(name)
-        return `${comment(schema)}readonly ${name}${isOptional ? '?' : ''}: ${typeOf(schema)}`
-      })
-      .join('\n')
+  const fieldsOf = (shape: Shape, needed?: readonly string[]) => renderFields(shape, nameOf, needed)
 
   const action = makeActionOf([])
   const actions = (Object.keys(ACTION_FIELDS) as ActionName[]).map((name) => {
@@ -110,6 +117,46 @@ ${body}
 `
 }
 
+type Shape = Readonly<Record<string, z.ZodType>>
+
+/** `nameOf`: the name of a type that has one; omitted: types are written in place. */
+function renderType(schema: z.ZodType, nameOf?: NameOf, mayName = true): string {
+  const typeOf = (one: z.ZodType) => renderType(one, nameOf)
+  const name = mayName ? NAMED.get(schema) : undefined
+  if (name !== undefined && nameOf !== undefined) return nameOf(schema, name)
+  const meta = z.globalRegistry.get(schema) as { 'x-millrace'?: string; 'x-tree'?: string } | undefined
+  const unit = UNITS.get(schema as z.ZodString)
+  if (unit !== undefined)
+    return `${unit.unit === 'duration' ? 'DurationText' : 'SizeText'}${unit.word === undefined ? '' : ` | '${unit.word}'`}`
+  if (schema instanceof z.ZodOptional) return typeOf(schema.unwrap() as z.ZodType)
+  if (schema instanceof z.ZodEnum) return schema.options.map((one) => `'${one}'`).join(' | ')
+  if (schema instanceof z.ZodLiteral) return JSON.stringify(schema.value).replaceAll('"', "'")
+  if (schema instanceof z.ZodString) return STRINGS[meta?.['x-millrace'] ?? ''] ?? 'string'
+  if (schema instanceof z.ZodNumber) return 'number'
+  if (schema instanceof z.ZodBoolean) return 'boolean'
+  if (schema instanceof z.ZodArray)
+    return `readonly ${grouped(schema.element as z.ZodType, typeOf(schema.element as z.ZodType))}[]`
+  if (schema instanceof z.ZodRecord) {
+    const isStatus = /\[0-9\]\[0-9\]/.test(JSON.stringify(z.globalRegistry.get(schema.keyType as z.ZodType)))
+    return `Readonly<Record<${isStatus ? 'number' : 'string'}, ${typeOf(schema.valueType as z.ZodType)}>>`
+  }
+  if (schema instanceof z.ZodUnion)
+    return [...new Set((schema.options as readonly z.ZodType[]).map((one) => typeOf(one)))].join(' | ')
+  if (schema instanceof z.ZodObject) return `{\n${indented(renderFields(schema.shape, nameOf))}\n}`
+  if (schema instanceof z.ZodUnknown) return TREES[meta?.['x-tree'] ?? ''] ?? 'unknown'
+  throw new Error(`there is no type for ${schema.def.type}`)
+}
+
+function renderFields(shape: Shape, nameOf?: NameOf, needed: readonly string[] = []): string {
+  return Object.entries(shape)
+    .filter(([name]) => name !== 'kind')
+    .map(([name, schema]) => {
+      const isOptional = schema instanceof z.ZodOptional && !needed.includes(name)
+      return `${comment(schema)}readonly ${name}${isOptional ? '?' : ''}: ${renderType(schema, nameOf)}`
+    })
+    .join('\n')
+}
+
 /** A union in a list needs parentheses. */
 const grouped = (schema: z.ZodType, type: string) =>
   (schema instanceof z.ZodUnion || schema instanceof z.ZodEnum) && type.includes(' | ') ? `(${type})` : type
@@ -126,13 +173,10 @@ function builder(kind: Kind): string {
 
 function comment(schema: z.ZodType): string {
   const facts = FACTS.get(schema)
-  if (facts === undefined) return ''
-  const { meaning, default: usual, otherwise, since } = facts
-  const leftOut = usual === undefined ? otherwise : `\`${usual}\``
-  const text = [
-    meaning,
-    ...(leftOut === undefined ? [] : [`Left out: ${leftOut}.`]),
-    ...(since === undefined ? [] : [`Since ${since}.`]),
-  ].join(' ')
-  return `/** ${text} */\n`
+  return facts === undefined ? '' : `/** ${commentOf(facts)} */\n`
+}
+
+function commentOf(facts: FieldFacts): string {
+  const { meaning, since } = facts
+  return [meaning, ...leftOutOf(facts), ...(since === undefined ? [] : [`Since ${since}.`])].join(' ')
 }

@@ -22,7 +22,7 @@ const FEW = 5
 /** API URLs are long lists that say nothing about the event. */
 const isDull = (name: string) => name.endsWith('_url') && name !== 'html_url'
 
-export function readGithubExamples(): readonly GithubExamples[] {
+function readGithubExamples(): readonly GithubExamples[] {
   const list: readonly { name: string; examples: readonly (Fields | readonly Fields[])[] }[] = createRequire(
     import.meta.url,
   )('@octokit/webhooks-examples')

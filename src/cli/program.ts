@@ -22,6 +22,7 @@ import { addLedgerCommands } from './commands/ledger.ts'
 import { addListenCommand } from './commands/listen.ts'
 import { addLogCommand } from './commands/logs.ts'
 import { addMoveCommand } from './commands/move.ts'
+import { addNewCommand } from './commands/new.ts'
 import { addOrphanCommands } from './commands/orphans.ts'
 import { addPaceCommands } from './commands/pace.ts'
 import { addRefusedCodeCommands } from './commands/refused-code.ts'
@@ -86,6 +87,7 @@ export function makeProgram(cli: Cli): Command {
   addConfirmCopyCommand(program, cli)
   addMoveCommand(program, cli)
   program.commandsGroup('Definitions:')
+  addNewCommand(program, cli)
   addDefinitionCommands(program, cli)
   program.commandsGroup('What happens:')
   addSendCommand(program, cli)

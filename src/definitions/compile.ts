@@ -17,7 +17,7 @@ import { importSpelling } from './import.ts'
 import { importSubscription } from './import-subscriptions.ts'
 import { knownIntegrations, USUAL_ENVIRONMENT } from './integrations.ts'
 import { checkShape } from './issues.ts'
-import { declarationOf, KIND_NAMES, KINDS, type Kind, OTHER_KINDS } from './kinds/index.ts'
+import { declarationOf, KIND_NAMES, KINDS, type Kind, OTHER_KINDS, resolveDocument } from './kinds/index.ts'
 import type { Known } from './kinds/kind.ts'
 import type { EnvironmentName } from './kinds/parts.ts'
 import { checkLiterals, deployedLiterals } from './literals.ts'
@@ -454,5 +454,5 @@ function knownBy(sound: readonly Sound[], deps: CompileDeps): Known {
 
 function resolve({ kind, document }: Sound, known: Known): DefinitionDocument | null {
   // The schema has checked it; its own copy would cost a second walk and change nothing.
-  return declarationOf(kind).resolve(document.value, known)
+  return resolveDocument(kind, document.value, known)
 }

@@ -3,7 +3,7 @@
 
 import * as z from 'zod'
 import { FACTS, type FieldFacts, type Tree } from './fields.ts'
-import { declarationOf, KIND_NAMES } from './kinds/index.ts'
+import { declarationOf, KIND_NAMES, type Kind } from './kinds/index.ts'
 import type { Json } from './schema-fields.ts'
 
 const TREES: Readonly<Record<Tree, string>> = {
@@ -56,9 +56,44 @@ export function makeFactSchema(): Json {
   }
 }
 
+/** What it means that a field is left out, as a sentence, if there is something to say. */
+export function leftOutOf({ default: usual, otherwise }: FieldFacts): readonly string[] {
+  if (usual !== undefined) return [`Left out: \`${usual}\`.`]
+  return otherwise === undefined || otherwise === 'as below' ? [] : [`Left out: ${otherwise}.`]
+}
+
 function described(facts: FieldFacts): Json {
   const { meaning: description, default: usual } = facts
   return { description, ...(usual === undefined ? {} : { default: usual }), [FACT]: facts }
+}
+
+/**
+ * The fields of a kind as a request of the API may have them, loosely: the check of definitions says what is wrong with a
+ * value, in its own words. null counts as omitted.
+ */
+export function requestFields(kind: Kind): Readonly<Record<string, Json>> {
+  const document = (makeFactSchema().oneOf as readonly Json[]).find(({ title }) => title === kind)
+  const { properties, required } = document as { properties: Record<string, Json>; required: string[] }
+  const fields = Object.entries(properties).filter(([name]) => !['kind', 'apiVersion', 'name'].includes(name))
+  return Object.fromEntries(
+    fields.map(([name, field]) => [name, requestField(field, required.includes(name))]),
+  )
+}
+
+function requestField(field: Json, isNeeded: boolean): Json {
+  const facts = factsOf(field) as FieldFacts
+  const listed = (names: readonly unknown[]) => names.map((one) => `\`${one}\``).join(', ')
+  const description = [
+    ...(Array.isArray(field.enum) && field.enum.length > 1 ? [`One of ${listed(field.enum)}.`] : []),
+    facts.meaning,
+    ...(field.properties === undefined ? [] : [`It has ${listed(Object.keys(field.properties as Json))}.`]),
+    ...(isNeeded ? [] : leftOutOf(facts)),
+  ].join(' ')
+  if (Array.isArray(field.anyOf) && isNeeded)
+    return { description, anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] }
+  if (field.type !== 'string' && field.type !== 'object') return { description }
+  const type = isNeeded ? field.type : [field.type, 'null']
+  return { type, ...(field.type === 'object' ? { additionalProperties: true } : {}), description }
 }
 
 /** A workflow's action is the same as a route's: written once, and referenced wherever a step is. */

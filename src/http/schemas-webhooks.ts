@@ -4,6 +4,7 @@ import { SIGNINGS } from '../core/definitions/documents/index.ts'
 import { FAILURE_CLASSES } from '../core/failures/failure/index.ts'
 import { SUBSCRIPTION_STATUSES } from '../core/webhooks/subscription/index.ts'
 import { DELIVERY_STATES, RECOVERY_VERDICTS } from '../engine/index.ts'
+import { SUBSCRIPTION_FIELDS } from './definition-fields.generated.ts'
 import { boolean, instant, integer, listOf, nullable, ref, shape, string } from './schema-parts.ts'
 import { oneOf } from './schemas.ts'
 
@@ -262,51 +263,14 @@ export const WEBHOOK_SHAPES = {
   },
 }
 
-/** What a subscription may say, as a definition of `kind: Subscription` does; checked as that is, with findings at the fields. */
-const writable = {
-  name: {
-    type: 'string',
-    maxLength: 128,
-    description: 'Left out when it is created: one is made from the address.',
-  },
-  description: { type: ['string', 'null'] },
-  url: { type: 'string', description: 'http or https, without credentials; a template that sees `vars`.' },
-  on: {
-    description: 'Patterns of subjects.',
-    anyOf: [string, { type: 'array', items: string }],
-  },
-  where: { description: 'A condition: an expression, or a filter.' },
-  status: { type: ['string', 'null'], description: '`active`, `paused` or `disabled`.' },
-  transform: { description: 'The body, as a tree of templates.' },
-  headers: { type: ['object', 'null'], additionalProperties: true },
-  auth: {
-    type: ['object', 'null'],
-    additionalProperties: true,
-    description:
-      'Beside the signature: `{bearer}`, `{basic: {user, password}}` or `{header: {name, value}}`, each with a secret by name.',
-  },
-  secret: {
-    type: ['object', 'null'],
-    additionalProperties: true,
-    description: '`{ref}` or `{env}`. Left out: one is generated, and shown in the answer.',
-  },
-  signing: { type: ['string', 'null'], description: '`standard`, `ed25519` or `github`.' },
-  retry: { description: 'A profile, or attempts and waits.' },
-  timeout: { type: ['string', 'null'] },
-  maxWait: { type: ['string', 'null'] },
-  disableAfter: { type: ['string', 'null'] },
-  rateLimit: {},
-  concurrency: { type: ['object', 'null'], additionalProperties: true },
-  order: { type: ['object', 'null'], additionalProperties: true },
-  deadLetter: { type: ['object', 'null'], additionalProperties: true },
-  sensitive: { type: ['string', 'null'] },
-  metadata: { type: ['object', 'null'], additionalProperties: true },
-} as const
-
 /** A field that is not known goes on to the check, which says what was probably meant. */
 const written = (properties: Readonly<Record<string, object>>) =>
   ({ type: 'object', properties, additionalProperties: true }) as const
 
-const { name, ...changeable } = writable
-export const newSubscriptionBody = written({ name, ...changeable })
-export const changedSubscriptionBody = written(changeable)
+const name = {
+  type: 'string',
+  maxLength: 128,
+  description: 'Left out when it is created: one is made from the address.',
+} as const
+export const newSubscriptionBody = written({ name, ...SUBSCRIPTION_FIELDS })
+export const changedSubscriptionBody = written(SUBSCRIPTION_FIELDS)

@@ -1,8 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { renderDefinitionTypes } from '../../scripts/lib/definition-types.ts'
+import {
+  renderCarriedFields,
+  renderDefinitionTypes,
+  renderRequestFields,
+} from '../../scripts/lib/definition-types.ts'
 
 test('the types of definitions are up to date; write them with `npm run docs`', () => {
-  const written = readFileSync(new URL('definitions.generated.ts', import.meta.url), 'utf8')
-  expect(written).toBe(renderDefinitionTypes())
+  const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
+  expect(read('definitions.generated.ts')).toBe(renderDefinitionTypes())
+  expect(read('../core/definitions/documents/carried-fields.generated.ts')).toBe(renderCarriedFields())
+  expect(read('../http/definition-fields.generated.ts')).toBe(renderRequestFields())
 })

@@ -516,14 +516,14 @@ export interface SourceDefinition {
     /** When it happened: ISO 8601 with its zone, or Unix seconds or milliseconds. Left out: not known. */
     readonly occurredAt?: Expression
   }
-  /** How repeated events are known. Left out: as below. */
+  /** How repeated events are known. */
   readonly dedup?: {
     /** The dedup key. Left out: `event.id`; without one, payload hash and object id. */
     readonly by?: Expression
     /** How long a key is remembered. Left out: `7d`. */
     readonly window?: DurationText
   }
-  /** What is too much. Left out: as below. */
+  /** What is too much. */
   readonly limits?: {
     /** The largest body; `MILLRACE_BODY_LIMIT` is above it. Left out: `1MiB`. */
     readonly body?: SizeText
@@ -640,7 +640,7 @@ export interface RouteDefinition {
   readonly retry?: string | RetryDefinition
   /** How long an item may wait beside its retries. Left out: `24h`. */
   readonly maxWait?: DurationText
-  /** What its dead letters say. Left out: as below. */
+  /** What its dead letters say. */
   readonly deadLetter?: {
     /** How bad it is. Left out: `medium`. */
     readonly severity?: 'low' | 'medium' | 'high' | 'critical'
@@ -709,9 +709,9 @@ export interface RouteDefinition {
       readonly ok: Expression
     }
   }
-  /** When the route pauses itself because the other side fails; `off`: never. Left out: as below. */
+  /** When the route pauses itself because the other side fails; `off`: never. */
   readonly circuit?: CircuitDefinition | 'off'
-  /** What the ledger remembers of its effects. Left out: as below. */
+  /** What the ledger remembers of its effects. */
   readonly ledger?: {
     /** For how long; `check` refuses less than it takes until nothing can come again. Left out: for as long as they may come again, and at least `90d`. */
     readonly keep: DurationText
@@ -758,7 +758,7 @@ export interface WorkflowFields {
   readonly maxConcurrent?: number
   /** What becomes of an instance whose step failed for good; a transition may say otherwise. Left out: a dead letter, from which it goes on when that is replayed. */
   readonly onFailure?: OnFailureFields
-  /** What its dead letters say. Left out: as below. */
+  /** What its dead letters say. */
   readonly deadLetter?: {
     /** How bad it is. Left out: `medium`. */
     readonly severity?: 'low' | 'medium' | 'high' | 'critical'
@@ -889,7 +889,7 @@ export interface SubscriptionDefinition {
     /** Of the others while one is dead: they wait for a person, or go on without it. Left out: `hold`. */
     readonly onBlocked?: 'hold' | 'skip'
   }
-  /** What its dead letters say. Left out: as below. */
+  /** What its dead letters say. */
   readonly deadLetter?: {
     /** How bad it is. Left out: `medium`. */
     readonly severity?: 'low' | 'medium' | 'high' | 'critical'
@@ -1014,7 +1014,7 @@ export interface ConnectionDefinition {
   readonly endpoints?: Readonly<Record<string, Template>>
   /** `retired`: it runs nothing, for good. Left out: `active`. */
   readonly status?: 'active' | 'retired'
-  /** How often it is looked whether the other side is well; `none`: never. Left out: as below. */
+  /** How often it is looked whether the other side is well; `none`: never. */
   readonly probe?: {
     /** Once in so long. Left out: `1m`. */
     readonly every?: DurationText
@@ -1023,7 +1023,7 @@ export interface ConnectionDefinition {
   } | 'none'
   /** In place of the provider’s, by name. Left out: the provider’s. */
   readonly buckets?: Readonly<Record<string, RateDefinition>>
-  /** When nothing is sent for a while because the other side fails; `off`: never. Left out: as below. */
+  /** When nothing is sent for a while because the other side fails; `off`: never. */
   readonly circuit?: CircuitDefinition | 'off'
 }
 
@@ -1063,19 +1063,19 @@ export interface CredentialDefinition {
     /** Its installation. */
     readonly installationId: string
   }
-  /** Of `serviceAccount`. Left out: as below. */
+  /** Of `serviceAccount`. */
   readonly serviceAccount?: {
     /** What is asked for. Left out: nothing in particular. */
     readonly scopes?: readonly string[]
     /** On whose behalf. Left out: its own. */
     readonly subject?: string
   }
-  /** Of `hmac`. Left out: as below. */
+  /** Of `hmac`. */
   readonly hmac?: {
     /** The hash under the HMAC. Left out: `sha256`. */
     readonly algorithm?: 'sha256' | 'sha512'
   }
-  /** When another value takes its place. Left out: as below. */
+  /** When another value takes its place. */
   readonly rotation?: {
     /** Once in so long. Left out: only when somebody asks, or when it is refused. */
     readonly every?: DurationText

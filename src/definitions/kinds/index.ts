@@ -3,11 +3,13 @@
 
 import type * as z from 'zod'
 import type { DefinitionDocument } from '../../core/definitions/documents/index.ts'
+import { FACTS, type FieldFacts, UNITS } from '../fields.ts'
 import type { Fields } from '../written.ts'
+import { milliseconds } from '../written.ts'
 import { agentKind } from './agent.ts'
 import { connectionKind } from './connection.ts'
 import { credentialKind } from './credential.ts'
-import type { KindDeclaration } from './kind.ts'
+import type { KindDeclaration, Known } from './kind.ts'
 import { profileKind } from './profile.ts'
 import { providerKind } from './provider.ts'
 import { routeKind } from './route.ts'
@@ -49,3 +51,42 @@ export function schemaFor(kind: Kind, value: Fields): z.ZodType {
 
 /** Parts of the language that this version does not support: they are refused by name. */
 export const OTHER_KINDS = ['Poller', 'AlertRoute'] as const
+
+interface CarriedField {
+  /** As written. */
+  readonly name: string
+  /** In the normal form: a duration says its unit. */
+  readonly key: string
+  readonly schema: z.ZodType
+  readonly facts: FieldFacts
+}
+
+const carried = new Map<Kind, readonly CarriedField[]>()
+
+/** The fields of a kind that its `resolve` does not know: what is written is their normal form. */
+export function carriedFields(kind: Kind): readonly CarriedField[] {
+  const known = carried.get(kind)
+  if (known !== undefined) return known
+  const { shape } = declarationOf(kind).schema() as unknown as z.ZodObject
+  const fields = Object.entries(shape).flatMap(([name, field]): readonly CarriedField[] => {
+    const facts = FACTS.get(field)
+    if (facts?.carried !== true) return []
+    const schema = (field as z.ZodOptional).unwrap() as z.ZodType
+    const isDuration = UNITS.get(schema as z.ZodString)?.unit === 'duration'
+    return [{ name, key: isDuration ? `${name}Ms` : name, schema, facts }]
+  })
+  carried.set(kind, fields)
+  return fields
+}
+
+/** The normal form of a document without errors; null: it names another one that is not valid. */
+export function resolveDocument(kind: Kind, value: Fields, known: Known): DefinitionDocument | null {
+  const document = declarationOf(kind).resolve(value, known)
+  if (document === null) return null
+  const more = carriedFields(kind).flatMap(({ name, key, facts }) => {
+    const written = value[name]
+    if (written === undefined || written === facts.default) return []
+    return [[key, key === name ? written : milliseconds(String(written), 0)] as const]
+  })
+  return more.length === 0 ? document : { ...document, ...Object.fromEntries(more) }
+}

@@ -80,7 +80,7 @@ const schema = lazily(() =>
       transform: optional(
         named('Exclude<Sent, null>', sends(SENT_ROOTS, REQUEST)),
         'The body that is sent.',
-        '`id`, `type`, `timestamp` and `data` of the event',
+        { otherwise: '`id`, `type`, `timestamp` and `data` of the event', carried: true },
       ),
       headers: optional(
         z.record(headerName(true, isReservedHeader), field(headerText(SENT_ROOTS, REQUEST), 'One header.')),
@@ -120,7 +120,7 @@ const schema = lazily(() =>
       concurrency: optional(
         z.strictObject({ limit: field(z.number().int().min(1).max(10_000), 'So many.') }),
         'How many deliveries are under way at once.',
-        'as many as the endpoint bears, up to 64 a node',
+        { otherwise: 'as many as the endpoint bears, up to 64 a node', carried: true },
       ),
       order: optional(
         z.strictObject({
@@ -138,7 +138,7 @@ const schema = lazily(() =>
       sensitive: optional(
         oneOf('send'),
         '`send`: what sources declare as sensitive is sent to this endpoint.',
-        'it is sent as `[hidden]`',
+        { otherwise: 'it is sent as `[hidden]`', carried: true },
       ),
       metadata: optional(
         z.record(
@@ -178,7 +178,7 @@ function resolveSubscription(
   const retry = input.retry === undefined ? RETRY_PROFILES.DELIVERY : resolveRetry(input.retry, { profiles })
   const rateLimit = resolveRate(input.rateLimit, profiles)
   if (retry === null || rateLimit === null) return null
-  const { transform, sensitive, concurrency, order, headers = {} } = input
+  const { order, headers = {} } = input
   return {
     kind: 'Subscription',
     name: input.name,
@@ -198,10 +198,7 @@ function resolveSubscription(
     deadLetter: resolveDeadLetter(input.deadLetter),
     metadata: input.metadata ?? {},
     ...resolveAuth(input.auth),
-    ...(transform === undefined ? {} : { transform: transform as JsonValue }),
-    ...(sensitive === undefined ? {} : { sensitive }),
     ...(rateLimit === undefined ? {} : { rateLimit }),
-    ...(concurrency === undefined ? {} : { concurrency }),
     ...(order === undefined
       ? {}
       : { order: { by: order.by, ...(order.onBlocked === 'skip' ? { onBlocked: 'skip' } : {}) } }),

@@ -1816,34 +1816,45 @@ export interface Operations {
     args: {
       /** Left out when it is created: one is made from the address. */
       readonly name?: string | undefined
+      /** For people; it changes nothing. Left out: none. */
       readonly description?: string | null | undefined
-      /** http or https, without credentials; a template that sees `vars`. */
+      /** Where events are sent to: http or https, without a user, a password or a `#`. Sees `vars` alone; what the node does not allow is refused. */
       readonly url?: string | undefined
-      /** Patterns of subjects. */
+      /** Subjects that it wants; `*` is one token, `>` at the end one or more. */
       readonly on?: string | readonly string[] | undefined
-      /** A condition: an expression, or a filter. */
+      /** Which of these events: an expression or a filter. Left out: all of them. */
       readonly where?: unknown | undefined
-      /** `active`, `paused` or `disabled`. */
+      /** One of `active`, `paused`, `disabled`. `paused`: deliveries are kept and not sent. `disabled`: what arrives is skipped. Left out: `active`. */
       readonly status?: string | null | undefined
-      /** The body, as a tree of templates. */
+      /** The body that is sent. Left out: `id`, `type`, `timestamp` and `data` of the event. */
       readonly transform?: unknown | undefined
+      /** Headers beside our own, by name; `{{ secret('name') }}` is a secret of the vault, read when it is sent. Left out: none. */
       readonly headers?: Readonly<Record<string, unknown>> | null | undefined
-      /** Beside the signature: `{bearer}`, `{basic: {user, password}}` or `{header: {name, value}}`, each with a secret by name. */
+      /** What proves who calls, beside the signature. It has `bearer`, `basic`, `header`. Left out: the signature alone does. */
       readonly auth?: Readonly<Record<string, unknown>> | null | undefined
-      /** `{ref}` or `{env}`. Left out: one is generated, and shown in the answer. */
+      /** What deliveries are signed with. It has `env`, `ref`, `file`. Left out: one is generated, and shown once. */
       readonly secret?: Readonly<Record<string, unknown>> | null | undefined
-      /** `standard`, `ed25519` or `github`. */
+      /** One of `standard`, `ed25519`, `github`. How: with the headers of Standard Webhooks by a shared secret (`standard`) or a key pair (`ed25519`), or with `x-hub-signature-256` (`github`). Left out: `standard`. */
       readonly signing?: string | null | undefined
-      /** A profile, or attempts and waits. */
+      /** The name of a profile, or a policy in place. Left out: `DELIVERY`. */
       readonly retry?: unknown | undefined
+      /** Of one attempt, `1s` to `60s`. Left out: `15s`. */
       readonly timeout?: string | null | undefined
+      /** How long a delivery may wait beside its retries, as when the endpoint asks for less. Left out: `24h`. */
       readonly maxWait?: string | null | undefined
+      /** How long everything may fail before the subscription disables itself; `never`: it goes on for good. Left out: `5d`. */
       readonly disableAfter?: string | null | undefined
+      /** How much is sent: a policy in place, or the name of a profile. Deliveries wait for their turn. Left out: as much as the endpoint bears. */
       readonly rateLimit?: unknown | undefined
+      /** How many deliveries are under way at once. It has `limit`. Left out: as many as the endpoint bears, up to 64 a node. */
       readonly concurrency?: Readonly<Record<string, unknown>> | null | undefined
+      /** Deliveries of one value go one after another, in the order in which events were accepted. It has `by`, `onBlocked`. Left out: in any order. */
       readonly order?: Readonly<Record<string, unknown>> | null | undefined
+      /** What its dead letters say. It has `severity`, `runbook`. */
       readonly deadLetter?: Readonly<Record<string, unknown>> | null | undefined
+      /** `send`: what sources declare as sensitive is sent to this endpoint. Left out: it is sent as `[hidden]`. */
       readonly sensitive?: string | null | undefined
+      /** Whose it is, in your own words; it changes nothing. Left out: none. */
       readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
       readonly [name: string]: unknown
     }
@@ -3197,34 +3208,45 @@ export interface Operations {
     args: ({
       readonly name: string
     }) & ({
+      /** For people; it changes nothing. Left out: none. */
       readonly description?: string | null | undefined
-      /** http or https, without credentials; a template that sees `vars`. */
+      /** Where events are sent to: http or https, without a user, a password or a `#`. Sees `vars` alone; what the node does not allow is refused. */
       readonly url?: string | undefined
-      /** Patterns of subjects. */
+      /** Subjects that it wants; `*` is one token, `>` at the end one or more. */
       readonly on?: string | readonly string[] | undefined
-      /** A condition: an expression, or a filter. */
+      /** Which of these events: an expression or a filter. Left out: all of them. */
       readonly where?: unknown | undefined
-      /** `active`, `paused` or `disabled`. */
+      /** One of `active`, `paused`, `disabled`. `paused`: deliveries are kept and not sent. `disabled`: what arrives is skipped. Left out: `active`. */
       readonly status?: string | null | undefined
-      /** The body, as a tree of templates. */
+      /** The body that is sent. Left out: `id`, `type`, `timestamp` and `data` of the event. */
       readonly transform?: unknown | undefined
+      /** Headers beside our own, by name; `{{ secret('name') }}` is a secret of the vault, read when it is sent. Left out: none. */
       readonly headers?: Readonly<Record<string, unknown>> | null | undefined
-      /** Beside the signature: `{bearer}`, `{basic: {user, password}}` or `{header: {name, value}}`, each with a secret by name. */
+      /** What proves who calls, beside the signature. It has `bearer`, `basic`, `header`. Left out: the signature alone does. */
       readonly auth?: Readonly<Record<string, unknown>> | null | undefined
-      /** `{ref}` or `{env}`. Left out: one is generated, and shown in the answer. */
+      /** What deliveries are signed with. It has `env`, `ref`, `file`. Left out: one is generated, and shown once. */
       readonly secret?: Readonly<Record<string, unknown>> | null | undefined
-      /** `standard`, `ed25519` or `github`. */
+      /** One of `standard`, `ed25519`, `github`. How: with the headers of Standard Webhooks by a shared secret (`standard`) or a key pair (`ed25519`), or with `x-hub-signature-256` (`github`). Left out: `standard`. */
       readonly signing?: string | null | undefined
-      /** A profile, or attempts and waits. */
+      /** The name of a profile, or a policy in place. Left out: `DELIVERY`. */
       readonly retry?: unknown | undefined
+      /** Of one attempt, `1s` to `60s`. Left out: `15s`. */
       readonly timeout?: string | null | undefined
+      /** How long a delivery may wait beside its retries, as when the endpoint asks for less. Left out: `24h`. */
       readonly maxWait?: string | null | undefined
+      /** How long everything may fail before the subscription disables itself; `never`: it goes on for good. Left out: `5d`. */
       readonly disableAfter?: string | null | undefined
+      /** How much is sent: a policy in place, or the name of a profile. Deliveries wait for their turn. Left out: as much as the endpoint bears. */
       readonly rateLimit?: unknown | undefined
+      /** How many deliveries are under way at once. It has `limit`. Left out: as many as the endpoint bears, up to 64 a node. */
       readonly concurrency?: Readonly<Record<string, unknown>> | null | undefined
+      /** Deliveries of one value go one after another, in the order in which events were accepted. It has `by`, `onBlocked`. Left out: in any order. */
       readonly order?: Readonly<Record<string, unknown>> | null | undefined
+      /** What its dead letters say. It has `severity`, `runbook`. */
       readonly deadLetter?: Readonly<Record<string, unknown>> | null | undefined
+      /** `send`: what sources declare as sensitive is sent to this endpoint. Left out: it is sent as `[hidden]`. */
       readonly sensitive?: string | null | undefined
+      /** Whose it is, in your own words; it changes nothing. Left out: none. */
       readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
       readonly [name: string]: unknown
     })

@@ -2,10 +2,11 @@
 
 import type { JsonValue } from '../../foundation/json/index.ts'
 import type { AuthDocument } from './auth-document.ts'
+import type { CarriedAgent } from './carried-fields.generated.ts'
 import type { SecretRef } from './verify-document.ts'
 
 /** Reusable; a definition that names it contains a resolved copy, and is pinned to it. */
-export interface AgentDocument {
+export interface AgentDocument extends CarriedAgent {
   readonly kind: 'Agent'
   readonly name: string
   readonly description: string | null

@@ -1,10 +1,11 @@
 // A connection as data: a tenant's account at a provider. Its state (status, health, circuit) is a record beside it.
 
 import type { JsonValue } from '../../foundation/json/index.ts'
+import type { CarriedConnection } from './carried-fields.generated.ts'
 import type { CircuitPolicy } from './documents.ts'
 import type { Bucket } from './provider-document.ts'
 
-export interface ConnectionDocument {
+export interface ConnectionDocument extends CarriedConnection {
   readonly kind: 'Connection'
   readonly name: string
   readonly description: string | null

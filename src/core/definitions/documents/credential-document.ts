@@ -1,10 +1,11 @@
 // A credential as data: which secret of the vault authenticates a tenant's account at a provider, and how. Values are in the
 // vault alone.
 
+import type { CarriedCredential } from './carried-fields.generated.ts'
 import type { AuthModel } from './provider-document.ts'
 import type { SecretRef } from './verify-document.ts'
 
-export interface CredentialDocument {
+export interface CredentialDocument extends CarriedCredential {
   readonly kind: 'Credential'
   readonly name: string
   readonly description: string | null

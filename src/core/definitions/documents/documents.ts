@@ -7,13 +7,14 @@ import type { JsonValue } from '../../foundation/json/index.ts'
 import { DAY } from '../../foundation/time/index.ts'
 import type { AgentDocument } from './agent-document.ts'
 import type { AuthDocument } from './auth-document.ts'
+import type { CarriedProfile, CarriedRoute, CarriedSource } from './carried-fields.generated.ts'
 import type { OperationDocument } from './provider-document.ts'
 import type { VerifyDocument } from './verify-document.ts'
 
 /** How long events are stored where a source sets nothing. */
 export const RETENTION_MS = 30 * DAY
 
-export interface SourceDocument {
+export interface SourceDocument extends CarriedSource {
   readonly kind: 'Source'
   readonly name: string
   readonly description: string | null
@@ -308,7 +309,7 @@ export interface CircuitPolicy {
   readonly openMs: number
 }
 
-export interface RouteDocument {
+export interface RouteDocument extends CarriedRoute {
   readonly kind: 'Route'
   readonly name: string
   readonly description: string | null
@@ -368,7 +369,7 @@ export interface RouteDocument {
   readonly keyMigration?: { readonly from: string; readonly note: string }
 }
 
-export interface ProfileDocument {
+export interface ProfileDocument extends CarriedProfile {
   readonly kind: 'Profile'
   readonly name: string
   readonly description: string | null

@@ -3,6 +3,7 @@
 
 import type { FailureClass } from '../../failures/failure/index.ts'
 import type { JsonValue } from '../../foundation/json/index.ts'
+import type { CarriedProvider } from './carried-fields.generated.ts'
 
 /**
  * `oauth2` covers two grants, of which the credential names one. `none`: the address itself is the secret, or there is none.
@@ -90,7 +91,7 @@ export interface Bucket {
   readonly burst: number
 }
 
-export interface ProviderDocument {
+export interface ProviderDocument extends CarriedProvider {
   readonly kind: 'Provider'
   readonly name: string
   readonly title: string

@@ -1,9 +1,9 @@
 // A subscription as data: which endpoint gets which of our events, and how. src/definitions checks what users write and
 // converts it to this form, from a file or through the API.
 
-import type { JsonValue } from '../../foundation/json/index.ts'
 import { DAY } from '../../foundation/time/index.ts'
 import type { AuthDocument } from './auth-document.ts'
+import type { CarriedSubscription } from './carried-fields.generated.ts'
 import type { ConditionDocument, RatePolicy, RetryPolicy } from './documents.ts'
 import type { SecretRef } from './verify-document.ts'
 
@@ -17,7 +17,7 @@ export type Signing = (typeof SIGNINGS)[number]
 /** How long an endpoint may fail without a single success before its subscription disables itself. */
 export const DISABLE_AFTER_MS = 5 * DAY
 
-export interface SubscriptionDocument {
+export interface SubscriptionDocument extends CarriedSubscription {
   readonly kind: 'Subscription'
   readonly name: string
   readonly description: string | null
@@ -46,13 +46,7 @@ export interface SubscriptionDocument {
 
   /** In addition to the signature. Left out: none. */
   readonly auth?: AuthDocument
-  /** A tree of templates: the body. Left out: `{ id, type, timestamp, data }`. */
-  readonly transform?: JsonValue
-  /** Left out: fields that the event's source declares as sensitive are sent as `[hidden]`. */
-  readonly sensitive?: 'send'
   readonly rateLimit?: RatePolicy
-  /** Concurrent deliveries, across all nodes. Left out: adapted to what the endpoint can handle. */
-  readonly concurrency?: { readonly limit: number }
   /** One at a time per value. */
   readonly order?: {
     readonly by: string

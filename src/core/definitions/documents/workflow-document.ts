@@ -3,6 +3,7 @@
 // written.
 
 import type { JsonValue } from '../../foundation/json/index.ts'
+import type { CarriedWorkflow } from './carried-fields.generated.ts'
 import type { ActionDocument, ConditionDocument, RatePolicy, RetryPolicy } from './documents.ts'
 
 export const PLACE_TYPES = ['normal', 'waiting', 'review', 'error', 'final'] as const
@@ -114,7 +115,7 @@ export interface MigrationDocument {
   )[]
 }
 
-export interface WorkflowDocument {
+export interface WorkflowDocument extends CarriedWorkflow {
   readonly kind: 'Workflow'
   readonly name: string
   readonly description: string | null
