@@ -203,7 +203,7 @@ export interface Recipe {
   readonly status: number
 }
 
-export const route = () => ({ kind: 'Route', name: `${MARK}_book` })
+const route = () => ({ kind: 'Route', name: `${MARK}_book` })
 const flow = () => ({ name: `${MARK}_case` })
 const ofInstance = () => ({ id: rows.instance })
 const ofOrphan = () => ({ id: rows.orphan })
