@@ -12,7 +12,7 @@ let document: OpenApiDocument
 const recorded: Recorded[] = []
 
 beforeAll(async () => {
-  document = await readDocument()
+  document = readDocument()
   node = await startRecordedNode()
   await askEverything(node, makeRecorder(node, recorded))
 })
@@ -73,5 +73,5 @@ test('every wrong request is refused as recorded', async () => {
     lines.push(`${request.method} ${request.url.slice(0, 120)} ${sent} → ${status} ${shown}`)
   }
   expect(lines.length).toBeGreaterThan(1_000)
-  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('recorded/refusals.txt')
+  await expect(`${lines.sort().join('\n')}\n`).toMatchFileSnapshot('recorded/refusals.txt')
 })

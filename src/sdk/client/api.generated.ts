@@ -514,8 +514,8 @@ export type EventDetail = {
   readonly sensitive: readonly string[]
   /** Why the payload is not shown: it is sealed and does not open. */
   readonly unreadable?: string
-  readonly headers: Readonly<Record<string, unknown>>
   readonly data: unknown
+  readonly headers: Readonly<Record<string, unknown>>
   readonly consumers: readonly Consumer[]
   /** The newest work of the event, oldest first; at most 50. `consumers` has all of it. */
   readonly story: readonly WorkStory[]
@@ -1830,7 +1830,7 @@ export interface Operations {
       readonly headers?: Readonly<Record<string, unknown>> | null | undefined
       /** Beside the signature: `{bearer}`, `{basic: {user, password}}` or `{header: {name, value}}`, each with a secret by name. */
       readonly auth?: Readonly<Record<string, unknown>> | null | undefined
-      /** `{ref}` or `{env}`. Left out: one is generated, and shown in the answer. */
+      /** `{ref}`, `{env}` or `{file}`. Left out: one is generated, and shown in the answer. */
       readonly secret?: Readonly<Record<string, unknown>> | null | undefined
       /** `standard`, `ed25519` or `github`. */
       readonly signing?: string | null | undefined
@@ -3211,7 +3211,7 @@ export interface Operations {
       readonly headers?: Readonly<Record<string, unknown>> | null | undefined
       /** Beside the signature: `{bearer}`, `{basic: {user, password}}` or `{header: {name, value}}`, each with a secret by name. */
       readonly auth?: Readonly<Record<string, unknown>> | null | undefined
-      /** `{ref}` or `{env}`. Left out: one is generated, and shown in the answer. */
+      /** `{ref}`, `{env}` or `{file}`. Left out: one is generated, and shown in the answer. */
       readonly secret?: Readonly<Record<string, unknown>> | null | undefined
       /** `standard`, `ed25519` or `github`. */
       readonly signing?: string | null | undefined
