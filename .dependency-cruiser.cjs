@@ -3,6 +3,8 @@
 const path = require('node:path')
 
 const testOnly = '\\.(test|conformance|fixture)\\.ts$'
+/** What makes files from the declarations of the routes; a node loads what was made. */
+const generatorOnly = '^src/http/(schema-kit|json-schema|openapi-document|all-operations)\\.ts$'
 const folders = (...names) => `^src/(${names.join('|')})(/|\\.ts$)`
 const npm = '^node_modules/'
 const npmOf = (...names) => `^node_modules/(@types/)?(${names.join('|')})/`
@@ -248,6 +250,14 @@ module.exports = {
       ['engine', 'core', 'ports', 'definitions', 'config'],
       'ask for what the route needs in its parameters; app.ts passes it.',
     ),
+    {
+      name: 'http-zod-types-only',
+      severity: 'error',
+      comment:
+        'Where requests are served zod is not loaded: a declaration takes the kit as its argument. Fix: `import type`, or use the kit of schema-kit.ts.',
+      from: { path: '^src/', pathNot: [testOnly, generatorOnly, '^src/(definitions|sdk)/'] },
+      to: { path: ['^node_modules/zod/', generatorOnly], dependencyTypesNot: ['type-only'] },
+    },
     mayImport(
       'cli',
       ['engine', 'core', 'ports', 'definitions', 'config', 'sdk', 'demo', 'app'],

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type OpenApiOperation, readDocument } from '../src/http/document.fixture.ts'
 import { type ApiNode, startApiNode } from './support/api-node.ts'
 
-const document = await readDocument()
+const document = readDocument()
 type Parameter = NonNullable<OpenApiOperation['parameters']>[number]
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({

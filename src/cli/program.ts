@@ -14,7 +14,7 @@ import { addDefinitionCommands } from './commands/definitions.ts'
 import { addDeliveryCommands } from './commands/deliveries.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addEventCommands } from './commands/events.ts'
-import { addFailureCommands } from './commands/failures.ts'
+import { addEscalationCommands, addFailureCommands } from './commands/failures.ts'
 import { addInitCommand } from './commands/init.ts'
 import { addInstanceCommands } from './commands/instances.ts'
 import { addIntegrationCommands } from './commands/integrations.ts'
@@ -32,7 +32,7 @@ import { addSourceCommands } from './commands/sources.ts'
 import { addSubscriptionCommands } from './commands/subscriptions.ts'
 import { addTryCommand } from './commands/try.ts'
 import { addVerifyCommand } from './commands/verify.ts'
-import { addWorkCommands } from './commands/work.ts'
+import { addLaneCommands, addWorkCommands } from './commands/work.ts'
 import { addWorkflowCommands } from './commands/workflows.ts'
 import { renderCompletion, SHELLS } from './completion.ts'
 import { CliError, EXIT } from './failure.ts'
@@ -95,6 +95,7 @@ export function makeProgram(cli: Cli): Command {
   addSourceCommands(program, cli)
   addEventCommands(program, cli)
   addWorkCommands(program, cli)
+  addLaneCommands(program, cli)
   addLedgerCommands(program, cli)
   addRefusedCodeCommands(program, cli)
   addPaceCommands(program, cli)
@@ -112,6 +113,7 @@ export function makeProgram(cli: Cli): Command {
   program.commandsGroup('What failed:')
   addDeadLetterCommands(program, cli)
   addFailureCommands(program, cli)
+  addEscalationCommands(program, cli)
   addReplayCommands(program, cli)
   program.commandsGroup('Access:')
   addSecretCommands(program, cli)

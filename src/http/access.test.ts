@@ -99,7 +99,7 @@ function makeWorld() {
 const CONSOLE = { 'millrace-console': '1' }
 
 describe('every route', async () => {
-  const { paths } = await readDocument()
+  const { paths } = readDocument()
   const routes = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({
       method: method.toUpperCase() as Method,

@@ -2,7 +2,7 @@
 // not documented is a fault as well.
 
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
-import type { OpenApiDocument, OpenApiSchema } from './document.fixture.ts'
+import { type OpenApiDocument, type OpenApiSchema, readDocument } from './document.fixture.ts'
 
 type Validate = ((value: unknown) => boolean) & { errors?: readonly object[] | null }
 
@@ -48,7 +48,7 @@ export function checkAnswers(app: FastifyInstance): { readonly faults: readonly 
     // What no route took is in no document; a stream is not one text.
     if (url === undefined || request.method === 'HEAD') return
     if (payload !== null && typeof payload !== 'string') return
-    check ??= makeAnswerCheck(JSON.parse(JSON.stringify(app.swagger())))
+    check ??= makeAnswerCheck(readDocument())
     const fault = (await check)({
       method: request.method,
       path: url.replaceAll(/:(\w+)/g, '{$1}'),

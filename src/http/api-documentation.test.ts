@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { renderOperations } from './api-documentation.ts'
 import { readDocument } from './document.fixture.ts'
 
-const document = await readDocument()
+const document = readDocument()
 
 test('every operation has its row', () => {
   const rows = renderOperations(document).match(/^\| `[A-Z]+ /gm)

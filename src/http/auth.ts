@@ -9,7 +9,7 @@ import ipaddr from 'ipaddr.js'
 import { isAllowed } from '../core/access/callers/index.ts'
 import { AppError } from '../core/foundation/errors/index.ts'
 import type { Access, Caller } from '../engine/access/index.ts'
-import { neededRole } from './openapi.ts'
+import { neededRole } from './operations.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

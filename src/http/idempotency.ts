@@ -12,7 +12,7 @@ import { AppError } from '../core/foundation/errors/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../core/foundation/json/index.ts'
 import type { Begun } from '../engine/access/index.ts'
 import type { HttpApi } from './api.ts'
-import { takesIdempotencyKey } from './openapi.ts'
+import { takesIdempotencyKey } from './operations.ts'
 
 type Run = Extract<Begun, { do: 'run' }>
 

@@ -2,10 +2,15 @@ import { readFileSync } from 'node:fs'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import openapiTS, { astToString } from 'openapi-typescript'
 import { describe, expect, test } from 'vitest'
+import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import { makeAnswerCheck } from './answers.fixture.ts'
+import type { HttpApi } from './api.ts'
 import { type OpenApiOperation, type OpenApiSchema, readDocument } from './document.fixture.ts'
+import { makeRequests } from './openapi-document.ts'
+import { REQUESTS } from './requests.generated.ts'
+import { makeHttpServer } from './server.ts'
 
-const document = await readDocument()
+const document = readDocument()
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({ name: `${method} ${path}`, method, path, operation })),
 )
@@ -76,9 +81,37 @@ describe('[AP1] the OpenAPI document', () => {
     expect(new Set(keyed.map(({ method }) => method))).toEqual(new Set(['post']))
   })
 
-  test('is what docs/openapi.json holds; write it with `npx tsx scripts/write-client.ts`', () => {
-    const file = new URL('../../docs/openapi.json', import.meta.url)
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(document)
+  test.each(['../../docs/openapi.json', './openapi.generated.json'])(
+    'is what %s holds; write it with `npm run docs`',
+    (path) => {
+      expect(JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))).toEqual(document)
+    },
+  )
+})
+
+describe('the routes', () => {
+  test('are checked by what they declare; write it with `npm run docs`', () => {
+    expect(REQUESTS).toEqual(makeRequests())
+  })
+
+  test('are served as they are declared, every one and no other, with schemas that compile', async () => {
+    // Adding routes asks nothing of the parts behind them.
+    const nothing: unknown = new Proxy(() => nothing, { get: () => nothing })
+    await using server = makeHttpServer(nothing as HttpApi, {
+      bodyBytesMax: 8_388_608,
+      closeMs: 0,
+      compilesAtOnce: true,
+      requestId: () => 'none',
+      log: makeMemoryLog(),
+    })
+    const served: string[] = []
+    server.app.addHook('onRoute', ({ method, url }) => {
+      if (method !== 'HEAD')
+        served.push(`${String(method).toLowerCase()} ${url.replaceAll(/:(\w+)/g, '{$1}')}`)
+    })
+    await server.app.ready()
+    const declared = operations.map(({ name }) => name).filter((name) => !name.includes(' /in/'))
+    expect(served.sort()).toEqual(declared.sort())
   })
 })
 

@@ -14,89 +14,80 @@ import type { TenantId } from '../core/foundation/ids/index.ts'
 import { stringifyJson } from '../core/foundation/json/index.ts'
 import { closestSubject } from '../definitions/index.ts'
 import type { HttpApi } from './api.ts'
-import { fields, type PageQuery, page, splitQuery, text } from './schemas.ts'
-import { answer, anything, boolean, listOf, nullable, pageOf, shape, string } from './schemas-answers.ts'
+import { operations, serveOn } from './operations.ts'
+import { readFilter } from './queries.ts'
 
-const itemShape = {
-  subject: { ...string, description: 'A pattern where a part of it is computed.' },
-  source: { ...string, description: 'A source, `route:<name>` or `function:<name>`.' },
-  mapping: { ...nullable(string), description: 'The ready mapping that it comes from.' },
-  description: nullable(string),
-  hasSchema: boolean,
-  example: anything,
-} as const
-const item = shape(itemShape, ['example'])
-
-type CatalogQuery = PageQuery & { readonly source?: string; readonly q?: string; readonly wanted?: boolean }
+export const catalogOperations = operations('catalog', (s) => ({
+  listCatalog: {
+    at: 'GET /v1/catalog',
+    summary: 'The subjects that can be published, by source',
+    query: s.page({
+      source: s.text,
+      q: s.string.max(256).describe('A part of the subject or of its description.'),
+      wanted: s.boolean.describe('`true`: only those that a route waits for.'),
+    }),
+    answer: s.pageOf(
+      s.object({
+        subject: s.string.describe('A pattern where a part of it is computed.'),
+        source: s.string.describe('A source, `route:<name>` or `function:<name>`.'),
+        mapping: s.nullable(s.string).describe('The ready mapping that it comes from.'),
+        description: s.nullable(s.string),
+        hasSchema: s.boolean,
+        example: s.any.optional(),
+      }),
+    ),
+  },
+  getSubject: {
+    at: 'GET /v1/catalog/:subject',
+    summary: 'A subject with its schema, an example, and the routes that want it',
+    params: s.fields({ subject: s.textOf(255) }),
+    answer: s.answer(
+      'The subject',
+      s.object({
+        subject: s.string.describe('A pattern where a part of it is computed.'),
+        source: s.string.describe('A source, `route:<name>` or `function:<name>`.'),
+        mapping: s.nullable(s.string).describe('The ready mapping that it comes from.'),
+        description: s.nullable(s.string),
+        hasSchema: s.boolean,
+        example: s.any.optional(),
+        schema: s.any.describe('null: none.'),
+        routes: s.list(s.string),
+      }),
+    ),
+  },
+}))
 
 export function addCatalogRoutes(app: FastifyInstance, api: Pick<HttpApi, 'definitions'>): void {
-  const tags = ['catalog']
+  const on = serveOn(app, catalogOperations)
 
-  app.get<{ Querystring: CatalogQuery }>(
-    '/catalog',
-    {
-      schema: {
-        operationId: 'listCatalog',
-        tags,
-        summary: 'The subjects that can be published, by source',
-        querystring: fields({
-          ...page,
-          source: text,
-          q: { type: 'string', maxLength: 256, description: 'A part of the subject or of its description.' },
-          wanted: { type: 'boolean', description: '`true`: only those that a route waits for.' },
-        }),
-        response: { 200: answer('A page', pageOf(item)) },
-      },
-    },
-    async (request, reply) => {
-      const { source, q = '', wanted, limit, cursor } = splitQuery(request.query)
-      const { entries, routes } = await readCatalog(api, request.caller.tenant)
-      const text = q.toLowerCase()
-      const isWanted = wanted === undefined ? () => true : wantedBy(routes, wanted)
-      const found = entries.filter(
-        (entry) =>
-          (source === undefined || entry.source === source) &&
-          (`${entry.subject} ${entry.description ?? ''}`.toLowerCase().includes(text) || text === '') &&
-          isWanted(entry),
-      )
-      const from = cursor === null ? 0 : placeAfter(found, cursor)
-      const items = found.slice(from, from + limit)
-      const last = items.at(-1)
-      const nextCursor = from + limit < found.length && last !== undefined ? cursorOf(last) : null
-      const body = { items: items.map(showEntry), nextCursor }
-      return reply.type('application/json').send(stringifyJson(body as never))
-    },
-  )
+  on('listCatalog', async (request, reply) => {
+    const { source, q = '', wanted, limit, cursor } = readFilter(request.query)
+    const { entries, routes } = await readCatalog(api, request.caller.tenant)
+    const text = q.toLowerCase()
+    const isWanted = wanted === undefined ? () => true : wantedBy(routes, wanted)
+    const found = entries.filter(
+      (entry) =>
+        (source === undefined || entry.source === source) &&
+        (`${entry.subject} ${entry.description ?? ''}`.toLowerCase().includes(text) || text === '') &&
+        isWanted(entry),
+    )
+    const from = cursor === null ? 0 : placeAfter(found, cursor)
+    const items = found.slice(from, from + limit)
+    const last = items.at(-1)
+    const nextCursor = from + limit < found.length && last !== undefined ? cursorOf(last) : null
+    const body = { items: items.map(showEntry), nextCursor }
+    return reply.type('application/json').send(stringifyJson(body as never))
+  })
 
-  app.get<{ Params: { subject: string } }>(
-    '/catalog/:subject',
-    {
-      schema: {
-        operationId: 'getSubject',
-        tags,
-        summary: 'A subject with its schema, an example, and the routes that want it',
-        params: fields({ subject: { type: 'string', minLength: 1, maxLength: 255 } }, ['subject']),
-        response: {
-          200: answer(
-            'The subject',
-            shape(
-              { ...itemShape, schema: { ...anything, description: 'null: none.' }, routes: listOf(string) },
-              ['example'],
-            ),
-          ),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { subject } = request.params
-      const { entries, routes } = await readCatalog(api, request.caller.tenant)
-      const entry = parsePattern(subject).ok ? findEntry(entries, subject) : undefined
-      if (entry === undefined) throw new AppError('not_found', nobodyPublishes(subject, entries))
-      const wanting = routes.filter(({ on }) => on.some((pattern) => patternsMeet(pattern, subject)))
-      const body = { ...showEntry(entry), schema: entry.schema, routes: wanting.map(({ name }) => name) }
-      return reply.type('application/json').send(stringifyJson(body as never))
-    },
-  )
+  on('getSubject', async (request, reply) => {
+    const { subject } = request.params
+    const { entries, routes } = await readCatalog(api, request.caller.tenant)
+    const entry = parsePattern(subject).ok ? findEntry(entries, subject) : undefined
+    if (entry === undefined) throw new AppError('not_found', nobodyPublishes(subject, entries))
+    const wanting = routes.filter(({ on }) => on.some((pattern) => patternsMeet(pattern, subject)))
+    const body = { ...showEntry(entry), schema: entry.schema, routes: wanting.map(({ name }) => name) }
+    return reply.type('application/json').send(stringifyJson(body as never))
+  })
 }
 
 /** Whether a route waits for it, or none does. */

@@ -5,23 +5,14 @@ import type { FastifyInstance } from 'fastify'
 import {
   type Authored,
   CONTROL_VERBS,
-  type ControlVerb,
   DEFINITION_KINDS,
   type DefinitionDocument,
-  type DefinitionKind,
 } from '../core/definitions/documents/index.ts'
 import { AppError } from '../core/foundation/errors/index.ts'
 import type { TenantId } from '../core/foundation/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../core/foundation/json/index.ts'
 import { findLiterals, hideLiterals, mayHoldLiteral } from '../core/secrets/index.ts'
-import {
-  type DefinitionFile,
-  diffLines,
-  hasErrors,
-  renderYaml,
-  SENT_BYTES_MAX,
-  SENT_FILES_MAX,
-} from '../definitions/index.ts'
+import { diffLines, hasErrors, renderYaml, SENT_BYTES_MAX, SENT_FILES_MAX } from '../definitions/index.ts'
 import type {
   DefinitionItem,
   NewDefinition,
@@ -30,160 +21,264 @@ import type {
 } from '../engine/definitions/index.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
-import { type CompileFiles, type PlannedFunction, refuseErrors } from './definition-files.ts'
-import { fields, oneOf, type PageQuery, page, reason, splitQuery } from './schemas.ts'
-import {
-  answer,
-  anything,
-  boolean,
-  instant,
-  integer,
-  listOf,
-  nullable,
-  pageOf,
-  shape,
-  string,
-} from './schemas-answers.ts'
+import { type CompileFiles, refuseErrors } from './definition-files.ts'
+import { operations, serveOn } from './operations.ts'
+import { readFilter } from './queries.ts'
+import type { Kit } from './schema-kit.ts'
 import { iso, isoOrNull } from './shapes.ts'
 import { hideTokens, seesTokens } from './shapes-webhooks.ts'
-
-const ACTION_TYPES = [
-  'http',
-  'function',
-  'emit',
-  'upsert',
-  'start',
-  'schedule',
-  'unschedule',
-  'agent',
-  'operation',
-]
-const kind = oneOf(DEFINITION_KINDS)
-const files = {
-  type: 'array',
-  maxItems: SENT_FILES_MAX,
-  items: fields(
-    {
-      path: { type: 'string', minLength: 1, maxLength: 512, description: 'Its name, for the findings.' },
-      text: {
-        type: 'string',
-        maxLength: SENT_BYTES_MAX,
-        description: 'YAML, or JSON when the path ends so.',
-      },
-    },
-    ['path', 'text'],
-  ),
-} as const
-const functions = {
-  type: 'array',
-  maxItems: 1_000,
-  description:
-    'Functions of the same folder, which the node may not have yet: what a plan takes for granted.',
-  items: fields(
-    {
-      name: { type: 'string', minLength: 1, maxLength: 128 },
-      hash: { type: 'string', minLength: 1, maxLength: 128 },
-      timeoutMs: { type: 'integer', minimum: 1 },
-      emits: { type: 'array', maxItems: 1_000, items: { type: 'string', maxLength: 255 } },
-    },
-    ['name', 'hash'],
-  ),
-} as const
-const prune = {
-  type: 'boolean',
-  default: false,
-  description:
-    'Also remove what was applied by the API, or is gone from the folder, and is not in the files.',
-} as const
-const definitionParams = fields({ kind, name: { type: 'string', minLength: 1, maxLength: 128 } }, [
-  'kind',
-  'name',
-])
-
-const traceStep = shape(
-  {
-    fire: { ...nullable(string), description: 'A transition, or the place whose `onEnter` it is.' },
-    way: oneOf(['start', 'done', 'failed', 'enterFailed', 'undone']),
-    marking: { type: 'object', additionalProperties: integer },
-    conditions: listOf(string),
-  },
-  ['conditions'],
-)
-const finding = shape(
-  {
-    severity: oneOf(['error', 'warning', 'info']),
-    rule: string,
-    message: string,
-    file: string,
-    line: integer,
-    column: integer,
-    suggestion: string,
-    trace: listOf(traceStep),
-    repeatsAfter: { ...integer, description: 'What follows this step of the trace happens again and again.' },
-  },
-  ['suggestion', 'trace', 'repeatsAfter'],
-)
-export const findings = listOf(finding)
-const proofs = listOf(
-  shape({
-    workflow: string,
-    file: string,
-    verdict: oneOf(['proved', 'sound-ignoring-conditions', 'not-proved', 'unsound']),
-    says: string,
-    markings: integer,
-  }),
-)
-const changeShape = {
-  kind,
-  name: string,
-  change: oneOf(['create', 'update', 'remove', 'unchanged']),
-} as const
-const applied = shape({ version: integer, hash: string, changes: listOf(shape(changeShape)), findings })
-const status = nullable(oneOf(['active', 'paused', 'disabled']))
-const itemShape = {
-  kind,
-  name: string,
-  description: nullable(string),
-  status: { ...status, description: 'In force; null for what has none.' },
-  declaredStatus: { ...status, description: 'What the document says.' },
-  control: {
-    ...nullable(shape({ by: string, at: instant, reason: nullable(string) })),
-    description: 'Who said otherwise than the document.',
-  },
-  hash: string,
-  managedBy: oneOf(['folder', 'api', 'demo']),
-  version: { ...integer, description: 'The version of the definitions that brought it.' },
-  updatedAt: instant,
-  on: { ...listOf(string), description: 'Of routes.' },
-  subject: { ...string, description: 'Of sources.' },
-  action: { ...oneOf(ACTION_TYPES), description: 'Of routes.' },
-  nextFireAt: { ...nullable(instant), description: 'Of schedules; null while it does not fire.' },
-  lastFiredAt: { ...nullable(instant), description: 'Of schedules: the newest slot that became an event.' },
-  consumer: {
-    ...shape({
-      state: {
-        ...oneOf(['consuming', 'waiting', 'stopped']),
-        description: 'Waiting: it is tried again by itself.',
-      },
-      why: nullable(string),
-    }),
-    description: 'Of sources that take from NATS, as the node that answers sees it.',
-  },
-} as const
-const itemOptional = ['on', 'subject', 'action', 'nextFireAt', 'lastFiredAt', 'consumer']
-const item = shape(itemShape, itemOptional)
 
 interface PlanRequest {
   readonly definitions: readonly NewDefinition[]
   readonly prune: boolean
 }
 
+export const finding = (s: Kit) =>
+  s.object({
+    severity: s.enum(['error', 'warning', 'info']),
+    rule: s.string,
+    message: s.string,
+    file: s.string,
+    line: s.integer,
+    column: s.integer,
+    suggestion: s.string.optional(),
+    trace: s
+      .list(
+        s.object({
+          fire: s.nullable(s.string).describe('A transition, or the place whose `onEnter` it is.'),
+          way: s.enum(['start', 'done', 'failed', 'enterFailed', 'undone']),
+          marking: s.record(s.integer),
+          conditions: s.list(s.string).optional(),
+        }),
+      )
+      .optional(),
+    repeatsAfter: s.integer
+      .describe('What follows this step of the trace happens again and again.')
+      .optional(),
+  })
+
+const definitionRow = (s: Kit) =>
+  s.object({
+    kind: s.enum(DEFINITION_KINDS),
+    name: s.string,
+    description: s.nullable(s.string),
+    status: s
+      .nullable(s.enum(['active', 'paused', 'disabled']))
+      .describe('In force; null for what has none.'),
+    declaredStatus: s.nullable(s.enum(['active', 'paused', 'disabled'])).describe('What the document says.'),
+    control: s
+      .nullable(s.object({ by: s.string, at: s.instant, reason: s.nullable(s.string) }))
+      .describe('Who said otherwise than the document.'),
+    hash: s.string,
+    managedBy: s.enum(['folder', 'api', 'demo']),
+    version: s.integer.describe('The version of the definitions that brought it.'),
+    updatedAt: s.instant,
+    on: s.list(s.string).describe('Of routes.').optional(),
+    subject: s.string.describe('Of sources.').optional(),
+    action: s
+      .enum(['http', 'function', 'emit', 'upsert', 'start', 'schedule', 'unschedule', 'agent', 'operation'])
+      .describe('Of routes.')
+      .optional(),
+    nextFireAt: s.nullable(s.instant).describe('Of schedules; null while it does not fire.').optional(),
+    lastFiredAt: s
+      .nullable(s.instant)
+      .describe('Of schedules: the newest slot that became an event.')
+      .optional(),
+    consumer: s
+      .object({
+        state: s.enum(['consuming', 'waiting', 'stopped']).describe('Waiting: it is tried again by itself.'),
+        why: s.nullable(s.string),
+      })
+      .describe('Of sources that take from NATS, as the node that answers sees it.')
+      .optional(),
+  })
+
+const definitionChange = (s: Kit) =>
+  s.object({
+    kind: s.enum(DEFINITION_KINDS),
+    name: s.string,
+    change: s.enum(['create', 'update', 'remove', 'unchanged']),
+  })
+
+const definitionFile = (s: Kit) =>
+  s.fields({
+    path: s.text.describe('Its name, for the findings.'),
+    text: s.string.max(SENT_BYTES_MAX).describe('YAML, or JSON when the path ends so.'),
+  })
+
+const definitionName = (s: Kit) => s.fields({ kind: s.enum(DEFINITION_KINDS), name: s.textOf(128) })
+
+const deployed = (s: Kit) =>
+  s.object({
+    version: s.integer,
+    hash: s.string,
+    changes: s.list(definitionChange(s)),
+    findings: s.list(finding(s)),
+  })
+
+export const definitionsOperations = operations('definitions', (s) => ({
+  listDefinitions: {
+    at: 'GET /v1/definitions',
+    summary: 'The definitions in force',
+    query: s.filters({
+      kind: s.enum(DEFINITION_KINDS),
+    }),
+    answer: s.pageOf(definitionRow(s), 'All of them'),
+  },
+  listDefinitionVersions: {
+    at: 'GET /v1/definitions/versions',
+    summary: 'The versions of the definitions, newest first',
+    query: s.page({}),
+    answer: s.pageOf(
+      s.object({
+        version: s.integer,
+        hash: s.string,
+        appliedAt: s.instant,
+        by: s.string,
+        reason: s.nullable(s.string),
+        changes: s.integer.describe('How many definitions differ from the version before.'),
+      }),
+    ),
+  },
+  getDefinition: {
+    at: 'GET /v1/definitions/:kind/:name',
+    summary: 'A definition as it is in force, as it was written, and its history',
+    params: definitionName(s),
+    answer: s.answer(
+      'The definition',
+      s.extend(definitionRow, {
+        document: s.any.describe('The normal form: defaults filled in, units resolved.'),
+        yaml: s.string.describe('As it was written.'),
+        path: s.nullable(s.string).describe('The file it was written in.'),
+        history: s.list(s.object({ hash: s.string, appliedAt: s.instant, by: s.string, version: s.integer })),
+      }),
+    ),
+  },
+  checkDefinitions: {
+    at: 'POST /v1/definitions/check',
+    config: { role: 'operator', readsOnly: true },
+    summary: 'Check definitions without applying them',
+    body: s.fields({ files: s.list(definitionFile(s)).max(SENT_FILES_MAX) }),
+    answer: s.answer(
+      'Every finding',
+      s.object({
+        ok: s.boolean,
+        findings: s.list(finding(s)),
+        proofs: s.list(
+          s.object({
+            workflow: s.string,
+            file: s.string,
+            verdict: s.enum(['proved', 'sound-ignoring-conditions', 'not-proved', 'unsound']),
+            says: s.string,
+            markings: s.integer,
+          }),
+        ),
+      }),
+    ),
+  },
+  planDefinitions: {
+    at: 'POST /v1/definitions/plan',
+    config: { role: 'operator', readsOnly: true },
+    summary: 'What applying would change, with the lines',
+    body: s.fields({
+      files: s.list(definitionFile(s)).max(SENT_FILES_MAX),
+      prune: s.boolean
+        .default(false)
+        .describe(
+          'Also remove what was applied by the API, or is gone from the folder, and is not in the files.',
+        ),
+      functions: s
+        .list(
+          s.fields({
+            name: s.textOf(128),
+            hash: s.textOf(128),
+            timeoutMs: s.integer.min(1).optional(),
+            emits: s.list(s.string.max(255)).max(1_000).optional(),
+          }),
+        )
+        .max(1_000)
+        .describe(
+          'Functions of the same folder, which the node may not have yet: what a plan takes for granted.',
+        )
+        .optional(),
+    }),
+    answer: s.answer(
+      'The plan; `base` is the version it was made on',
+      s.object({
+        ok: s.boolean,
+        findings: s.list(finding(s)),
+        base: s.integer,
+        managedBy: s
+          .enum(['api', 'folder'])
+          .describe(
+            'As what it was planned: `folder` where the folder of the node defines something of it, which that node applies by itself.',
+          ),
+        changes: s.list(
+          s.object({
+            kind: s.enum(DEFINITION_KINDS),
+            name: s.string,
+            change: s.enum(['create', 'update', 'remove', 'unchanged']),
+            diff: s.list(s.object({ op: s.enum([' ', '+', '-']), text: s.string })).optional(),
+          }),
+        ),
+      }),
+    ),
+  },
+  applyDefinitions: {
+    at: 'POST /v1/definitions/apply',
+    config: { role: 'admin' },
+    summary: 'Put definitions in force, all of them or none',
+    body: s.fields({
+      files: s.list(definitionFile(s)).max(SENT_FILES_MAX),
+      prune: s.boolean
+        .default(false)
+        .describe(
+          'Also remove what was applied by the API, or is gone from the folder, and is not in the files.',
+        ),
+      base: s.integer.min(0).describe('The version that the plan was made on.').optional(),
+      reason: s.reason.optional(),
+    }),
+    answer: s.answer('What is in force now', deployed(s)),
+  },
+  rollbackDefinitions: {
+    at: 'POST /v1/definitions/rollback',
+    config: { role: 'admin' },
+    summary: 'Put the definitions of an earlier version in force again, as a new version',
+    body: s.fields({ to: s.integer.min(1), reason: s.reason.optional() }),
+    answer: s.answer('What is in force now', deployed(s)),
+  },
+  pauseDefinition: {
+    at: 'POST /v1/definitions/:kind/:name/pause',
+    config: { role: 'operator' },
+    summary: 'Keep a route’s work until it is resumed',
+    params: definitionName(s),
+    body: s.filters({ reason: s.reason }),
+    answer: s.answer('The definition', definitionRow(s)),
+  },
+  resumeDefinition: {
+    at: 'POST /v1/definitions/:kind/:name/resume',
+    config: { role: 'operator' },
+    summary: 'Let a route or source go on',
+    params: definitionName(s),
+    body: s.filters({ reason: s.reason }),
+    answer: s.answer('The definition', definitionRow(s)),
+  },
+  disableDefinition: {
+    at: 'POST /v1/definitions/:kind/:name/disable',
+    config: { role: 'operator' },
+    summary: 'Skip what arrives for a route, or refuse what comes to a source',
+    params: definitionName(s),
+    body: s.filters({ reason: s.reason }),
+    answer: s.answer('The definition', definitionRow(s)),
+  },
+}))
+
 export function addDefinitionRoutes(
   app: FastifyInstance,
   api: Pick<HttpApi, 'definitions' | 'secrets'>,
   compileFiles: CompileFiles,
 ): void {
-  const tags = ['definitions']
+  const on = serveOn(app, definitionsOperations)
   const show = async (tenant: TenantId, one: DefinitionItem) => {
     const { document } = one
     const busConsumer =
@@ -201,137 +296,59 @@ export function addDefinitionRoutes(
     return { ...showItem(one), nextFireAt, lastFiredAt }
   }
 
-  app.get<{ Querystring: { kind?: DefinitionKind } }>(
-    '/definitions',
-    {
-      schema: {
-        operationId: 'listDefinitions',
-        tags,
-        summary: 'The definitions in force',
-        querystring: fields({ kind }),
-        response: { 200: answer('All of them', pageOf(item)) },
-      },
-    },
-    async (request) => {
-      const { tenant } = request.caller
-      const all = await api.definitions.list(tenant)
-      const wanted = request.query.kind
-      const asked = all.filter((one) => wanted === undefined || one.kind === wanted)
-      return { items: await Promise.all(asked.map((one) => show(tenant, one))), nextCursor: null }
-    },
-  )
+  on('listDefinitions', async (request) => {
+    const { tenant } = request.caller
+    const all = await api.definitions.list(tenant)
+    const wanted = request.query.kind
+    const asked = all.filter((one) => wanted === undefined || one.kind === wanted)
+    return { items: await Promise.all(asked.map((one) => show(tenant, one))), nextCursor: null }
+  })
 
-  app.get<{ Querystring: PageQuery }>(
-    '/definitions/versions',
-    {
-      schema: {
-        operationId: 'listDefinitionVersions',
-        tags,
-        summary: 'The versions of the definitions, newest first',
-        querystring: fields(page),
-        response: {
-          200: answer(
-            'A page',
-            pageOf(
-              shape({
-                version: integer,
-                hash: string,
-                appliedAt: instant,
-                by: string,
-                reason: nullable(string),
-                changes: { ...integer, description: 'How many definitions differ from the version before.' },
-              }),
-            ),
-          ),
-        },
-      },
-    },
-    async (request) => {
-      const { tenant } = request.caller
-      const { items, nextCursor } = await api.definitions.versions(tenant, splitQuery(request.query))
-      return {
-        items: items.map(({ version, hash, appliedAt, by, reason: why, changes }) => ({
-          version,
-          hash,
-          appliedAt: iso(appliedAt),
-          by,
-          reason: why,
-          changes,
-        })),
-        nextCursor,
-      }
-    },
-  )
+  on('listDefinitionVersions', async (request) => {
+    const { tenant } = request.caller
+    const { items, nextCursor } = await api.definitions.versions(tenant, readFilter(request.query))
+    return {
+      items: items.map(({ version, hash, appliedAt, by, reason: why, changes }) => ({
+        version,
+        hash,
+        appliedAt: iso(appliedAt),
+        by,
+        reason: why,
+        changes,
+      })),
+      nextCursor,
+    }
+  })
 
-  app.get<{ Params: { kind: DefinitionKind; name: string } }>(
-    '/definitions/:kind/:name',
-    {
-      schema: {
-        operationId: 'getDefinition',
-        tags,
-        summary: 'A definition as it is in force, as it was written, and its history',
-        params: definitionParams,
-        response: {
-          200: answer(
-            'The definition',
-            shape(
-              {
-                ...itemShape,
-                document: {
-                  ...anything,
-                  description: 'The normal form: defaults filled in, units resolved.',
-                },
-                yaml: { ...string, description: 'As it was written.' },
-                path: { ...nullable(string), description: 'The file it was written in.' },
-                history: listOf(shape({ hash: string, appliedAt: instant, by: string, version: integer })),
-              },
-              itemOptional,
-            ),
-          ),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { kind: asked, name } = request.params
-      const { item: found, authored, history } = await api.definitions.one(request.caller.tenant, asked, name)
-      // The text as written contains the hidden values: a caller who may not see them gets the normal form.
-      const isHidden = !seesTokens(request.caller) && holdsTokens(found.document, authored)
-      const document = isHidden ? hideDefinition(found.document) : found.document
-      const shown = {
-        ...(await show(request.caller.tenant, found)),
-        document,
-        yaml: textOf({ document, authored: isHidden ? null : authored }),
-        path: authored?.path ?? null,
-        history: history.map(({ hash, appliedAt, by, version }) => ({
-          hash,
-          appliedAt: iso(appliedAt),
-          by,
-          version,
-        })),
-      }
-      return reply.type('application/json').send(stringifyJson(shown as never))
-    },
-  )
+  on('getDefinition', async (request, reply) => {
+    const { kind: asked, name } = request.params
+    const { item: found, authored, history } = await api.definitions.one(request.caller.tenant, asked, name)
+    // The text as written contains the hidden values: a caller who may not see them gets the normal form.
+    const isHidden = !seesTokens(request.caller) && holdsTokens(found.document, authored)
+    const document = isHidden ? hideDefinition(found.document) : found.document
+    const shown = {
+      ...(await show(request.caller.tenant, found)),
+      document,
+      yaml: textOf({ document, authored: isHidden ? null : authored }),
+      path: authored?.path ?? null,
+      history: history.map(({ hash, appliedAt, by, version }) => ({
+        hash,
+        appliedAt: iso(appliedAt),
+        by,
+        version,
+      })),
+    }
+    return reply.type('application/json').send(stringifyJson(shown as never))
+  })
 
-  app.post<{ Body: { files: readonly DefinitionFile[] } }>(
-    '/definitions/check',
-    {
-      // A viewer sees what is deployed; checking a sent document costs the node CPU time.
-      config: { role: 'operator', readsOnly: true },
-      bodyLimit: BODY_BYTES_MAX.files,
-      schema: {
-        operationId: 'checkDefinitions',
-        tags,
-        summary: 'Check definitions without applying them',
-        body: fields({ files }, ['files']),
-        response: { 200: answer('Every finding', shape({ ok: boolean, findings, proofs })) },
-      },
-    },
+  on(
+    'checkDefinitions',
     async (request) => {
       const compiled = await compileFiles(request.caller.tenant, request.body.files)
       const { findings, proofs } = compiled
       return { ok: !hasErrors(findings), findings, proofs }
     },
+    { bodyLimit: BODY_BYTES_MAX.files },
   )
 
   /** What the node's own folder defines is planned as that folder would: a plan changes nothing, so it is never refused. */
@@ -344,45 +361,8 @@ export function addDefinitionRoutes(
       return { managedBy: 'folder', ...planned }
     }
   }
-
-  type PlanBody = {
-    files: readonly DefinitionFile[]
-    prune: boolean
-    functions?: readonly PlannedFunction[]
-  }
-  app.post<{ Body: PlanBody }>(
-    '/definitions/plan',
-    {
-      // A viewer sees what is deployed; checking a sent document costs the node CPU time.
-      config: { role: 'operator', readsOnly: true },
-      bodyLimit: BODY_BYTES_MAX.files,
-      schema: {
-        operationId: 'planDefinitions',
-        tags,
-        summary: 'What applying would change, with the lines',
-        body: fields({ files, prune, functions }, ['files']),
-        response: {
-          200: answer(
-            'The plan; `base` is the version it was made on',
-            shape({
-              ok: boolean,
-              findings,
-              base: integer,
-              managedBy: {
-                ...oneOf(['api', 'folder']),
-                description:
-                  'As what it was planned: `folder` where the folder of the node defines something of it, which that node applies by itself.',
-              },
-              changes: listOf(
-                shape({ ...changeShape, diff: listOf(shape({ op: oneOf([' ', '+', '-']), text: string })) }, [
-                  'diff',
-                ]),
-              ),
-            }),
-          ),
-        },
-      },
-    },
+  on(
+    'planDefinitions',
     async (request) => {
       const { tenant } = request.caller
       const compiled = await compileFiles(tenant, request.body.files, request.body.functions)
@@ -399,30 +379,10 @@ export function addDefinitionRoutes(
         changes: planned.changes.map(showChange),
       }
     },
+    { bodyLimit: BODY_BYTES_MAX.files },
   )
-
-  type ApplyBody = { files: readonly DefinitionFile[]; prune: boolean; base?: number; reason?: string }
-  app.post<{ Body: ApplyBody }>(
-    '/definitions/apply',
-    {
-      config: { role: 'admin' },
-      bodyLimit: BODY_BYTES_MAX.files,
-      schema: {
-        operationId: 'applyDefinitions',
-        tags,
-        summary: 'Put definitions in force, all of them or none',
-        body: fields(
-          {
-            files,
-            prune,
-            base: { type: 'integer', minimum: 0, description: 'The version that the plan was made on.' },
-            reason,
-          },
-          ['files'],
-        ),
-        response: { 200: answer('What is in force now', applied) },
-      },
-    },
+  on(
+    'applyDefinitions',
     async (request) => {
       const { tenant, actor } = request.caller
       const { prune: isPruning, base, reason: why = null } = request.body
@@ -445,60 +405,28 @@ export function addDefinitionRoutes(
         findings: [...compiled.findings, ...warnings.map(showVersionWarning(compiled.definitions))],
       }
     },
+    { bodyLimit: BODY_BYTES_MAX.files },
   )
 
-  app.post<{ Body: { to: number; reason?: string } }>(
-    '/definitions/rollback',
-    {
-      config: { role: 'admin' },
-      schema: {
-        operationId: 'rollbackDefinitions',
-        tags,
-        summary: 'Put the definitions of an earlier version in force again, as a new version',
-        body: fields({ to: { type: 'integer', minimum: 1 }, reason }, ['to']),
-        response: { 200: answer('What is in force now', applied) },
-      },
-    },
-    async (request) => {
-      const { tenant, actor } = request.caller
-      const { to, reason: why = null } = request.body
-      const asked = { to, by: actor, reason: why }
-      const { putBack: _, untilFolder, warnings, ...result } = await api.definitions.rollback(tenant, asked)
-      return {
-        ...result,
-        findings: [...untilFolder.map(showUntilFolder), ...warnings.map(showVersionWarning([]))],
-      }
-    },
-  )
+  on('rollbackDefinitions', async (request) => {
+    const { tenant, actor } = request.caller
+    const { to, reason: why = null } = request.body
+    const asked = { to, by: actor, reason: why }
+    const { putBack: _, untilFolder, warnings, ...result } = await api.definitions.rollback(tenant, asked)
+    return {
+      ...result,
+      findings: [...untilFolder.map(showUntilFolder), ...warnings.map(showVersionWarning([]))],
+    }
+  })
 
   for (const verb of CONTROL_VERBS) {
-    app.post<{ Params: { kind: DefinitionKind; name: string }; Body: { reason?: string } }>(
-      `/definitions/:kind/:name/${verb}`,
-      {
-        config: { role: 'operator' },
-        schema: {
-          operationId: `${verb}Definition`,
-          tags,
-          summary: CONTROL_SUMMARIES[verb],
-          params: definitionParams,
-          body: fields({ reason }),
-          response: { 200: answer('The definition', item) },
-        },
-      },
-      async (request) => {
-        const { tenant, actor } = request.caller
-        const { kind: asked, name } = request.params
-        const said = { by: actor, reason: request.body.reason ?? null }
-        return show(tenant, await api.definitions.control(tenant, asked, name, verb, said))
-      },
-    )
+    on(`${verb}Definition` as const, async (request) => {
+      const { tenant, actor } = request.caller
+      const { kind: asked, name } = request.params
+      const said = { by: actor, reason: request.body.reason ?? null }
+      return show(tenant, await api.definitions.control(tenant, asked, name, verb, said))
+    })
   }
-}
-
-const CONTROL_SUMMARIES: Readonly<Record<ControlVerb, string>> = {
-  pause: 'Keep a route’s work until it is resumed',
-  resume: 'Let a route or source go on',
-  disable: 'Skip what arrives for a route, or refuse what comes to a source',
 }
 
 function showItem(one: DefinitionItem) {

@@ -6,11 +6,12 @@ import type { EventId } from '../core/foundation/ids/index.ts'
 import { bytesOf } from '../core/ingest/bus-message/index.ts'
 import type { EventFilter } from '../engine/index.ts'
 import type { Log } from '../ports/log.ts'
+import { drift, madeEffect, rateCost, verdictTotals } from './answer-shapes.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
+import { operations, serveOn, shape } from './operations.ts'
+import { readConditions } from './queries.ts'
 import { mustSayWhy } from './required-reason.ts'
-import { eventReplayBody, idParams, readTimes } from './schemas.ts'
-import { answer, integer, ref, shape, string } from './schemas-answers.ts'
 import { readBodies } from './sensitive.ts'
 
 interface Body {
@@ -24,29 +25,91 @@ interface Body {
   readonly perSecond?: number
 }
 
+const eventReplayPreviewShape = shape(
+  'EventReplayPreview',
+  'What a replay of events would do, route by route.',
+  (s) =>
+    s.object({
+      items: s
+        .list(
+          s.object({
+            id: s.string,
+            subject: s.nullable(s.string).describe('null: there is no such event.'),
+            consumers: s.list(
+              s.object({
+                name: s.string.describe('A route, or the source where the event is in the way.'),
+                verdict: s.enum(['would-skip', 'would-call', 'would-differ', 'would-wait', 'would-fail']),
+                reason: s.string,
+                diff: s
+                  .list(drift(s))
+                  .describe('What is other than when it was tried before. Sensitive values are hidden.')
+                  .optional(),
+                effect: madeEffect(s).describe('With would-skip: the effect that is there.').optional(),
+              }),
+            ),
+          }),
+        )
+        .describe('The oldest of them.'),
+      totals: verdictTotals(s).describe('Of the consumers in `items`.'),
+      calls: s.record(s.integer).describe('How many calls each host would get, for `items`.'),
+      cost: s.list(rateCost(s)).describe('What these calls take of the rate limits.'),
+      matched: s.integer.describe('How many events the filter finds in all.'),
+      isCapped: s.boolean.describe('There are more events than `items`.'),
+    }),
+)
+
+export const eventReplaysOperations = operations('events', (s) => ({
+  replayEvents: {
+    at: 'POST /v1/events/replay',
+    config: { role: 'operator' },
+    summary: 'Match events again by the definitions in force, or say what that would do',
+    description:
+      'Routes work under the keys that they had: what is done already is skipped. Give `ids` or `filter`; one replay takes at most 10,000 events, the oldest first.',
+    body: s.filters({
+      ids: s
+        .list(s.as<EventId>(s.textOf(128)))
+        .min(1)
+        .max(500)
+        .meta({ uniqueItems: true })
+        .describe('These events, in this order; instead of `filter`.'),
+      filter: s.filters({
+        source: s.text,
+        subject: s.text,
+        from: s.instant.describe('Received at this instant or later.'),
+        to: s.instant.describe('Received before this instant.'),
+        unmatched: s.boolean.describe('`true`: only those that nobody wanted.'),
+      }),
+      dryRun: s.boolean.default(false).describe('Only say what would happen.'),
+      reason: s.why,
+      perSecond: s.number
+        .min(0.01)
+        .max(100_000)
+        .describe(
+          'No more than so many a second. Left out: as quickly as the nodes take them up. Letters of a route with a rate limit never go quicker than that.',
+        ),
+    }),
+    answers: {
+      200: s.answer('What would happen (`dryRun`)', s.ref(eventReplayPreviewShape)),
+      202: s.answer('The replay is kept and begins', s.object({ replayId: s.string, accepted: s.integer })),
+    },
+  },
+  getEventBody: {
+    at: 'GET /v1/events/:id/body',
+    config: { role: 'operator' },
+    summary: 'The body of an event, byte for byte as it was received, with its content type',
+    params: s.byId<EventId>(),
+    answer: s.other('The body as it was received', { '*/*': s.string.meta({ format: 'binary' }) }),
+  },
+}))
+
 export function addEventReplayRoutes(
   app: FastifyInstance,
   api: Pick<HttpApi, 'reads' | 'replays' | 'about'>,
   log: Pick<Log, 'info'>,
 ): void {
-  app.post<{ Body: Body }>(
-    '/events/replay',
-    {
-      bodyLimit: BODY_BYTES_MAX.ids,
-      config: { role: 'operator' },
-      schema: {
-        operationId: 'replayEvents',
-        tags: ['events'],
-        summary: 'Match events again by the definitions in force, or say what that would do',
-        description:
-          'Routes work under the keys that they had: what is done already is skipped. Give `ids` or `filter`; one replay takes at most 10,000 events, the oldest first.',
-        body: eventReplayBody,
-        response: {
-          200: answer('What would happen (`dryRun`)', ref('EventReplayPreview')),
-          202: answer('The replay is kept and begins', shape({ replayId: string, accepted: integer })),
-        },
-      },
-    },
+  const on = serveOn(app, eventReplaysOperations)
+  on(
+    'replayEvents',
     async (request, reply) => {
       const { tenant, actor } = request.caller
       const { dryRun, perSecond, reason = null } = request.body
@@ -58,39 +121,22 @@ export function addEventReplayRoutes(
       reply.code(202)
       return { replayId: id, accepted: total }
     },
+    { bodyLimit: BODY_BYTES_MAX.ids },
   )
 
-  app.get<{ Params: { id: EventId } }>(
-    '/events/:id/body',
-    {
-      config: { role: 'operator' },
-      schema: {
-        operationId: 'getEventBody',
-        tags: ['events'],
-        summary: 'The body of an event, byte for byte as it was received, with its content type',
-        params: idParams,
-        response: {
-          200: {
-            description: 'The body as it was received',
-            content: { '*/*': { schema: { type: 'string', format: 'binary' } } },
-          },
-        },
-      },
-    },
-    async (request, reply) => {
-      const stored = await api.reads(request.caller.tenant).event(request.params.id)
-      if (stored === null) throw new AppError('not_found', 'there is no event with this id')
-      const event = readBodies(stored, request.caller, log)
-      const header = JSON.parse(event.headers) as Readonly<Record<string, unknown>>
-      // It is a stranger's: no browser may take it for a page of ours.
-      return reply
-        .type(contentTypeOf(header) ?? (event.raw === null ? 'application/json' : 'text/plain'))
-        .header('content-disposition', `attachment; filename="${event.id}"`)
-        .header('content-security-policy', "default-src 'none'; sandbox")
-        .header('x-content-type-options', 'nosniff')
-        .send(Buffer.from(bytesOf(header, event.raw ?? event.data)))
-    },
-  )
+  on('getEventBody', async (request, reply) => {
+    const stored = await api.reads(request.caller.tenant).event(request.params.id)
+    if (stored === null) throw new AppError('not_found', 'there is no event with this id')
+    const event = readBodies(stored, request.caller, log)
+    const header = JSON.parse(event.headers) as Readonly<Record<string, unknown>>
+    // It is a stranger's: no browser may take it for a page of ours.
+    return reply
+      .type(contentTypeOf(header) ?? (event.raw === null ? 'application/json' : 'text/plain'))
+      .header('content-disposition', `attachment; filename="${event.id}"`)
+      .header('content-security-policy', "default-src 'none'; sandbox")
+      .header('x-content-type-options', 'nosniff')
+      .send(Buffer.from(bytesOf(header, event.raw ?? event.data)))
+  })
 }
 
 function readFilter({ ids, filter }: Body): EventFilter {
@@ -99,7 +145,7 @@ function readFilter({ ids, filter }: Body): EventFilter {
     throw new AppError('invalid_request', message, { details: { fields: [{ path: '/ids', message }] } })
   }
   if (ids !== undefined) return { ids }
-  return readTimes(filter ?? {})
+  return readConditions(filter ?? {})
 }
 
 /** What a header may hold: visible characters alone. */

@@ -8,12 +8,15 @@ import {
   type StoredEvent,
   showEnvelope,
 } from '../core/events/event/index.ts'
+import { FAILURE_CLASSES } from '../core/failures/failure/index.ts'
 import { AppError } from '../core/foundation/errors/index.ts'
 import type { EventId } from '../core/foundation/ids/index.ts'
 import type { WorkRow } from '../core/queue/work/index.ts'
+import { WORK_STATES } from '../core/queue/work/index.ts'
 import { readEdit } from '../engine/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { TenantReads } from '../ports/store.ts'
+import { envelopeShape, workStoryShape } from './answer-shapes.ts'
 import type { HttpApi } from './api.ts'
 import {
   asksFor,
@@ -25,24 +28,161 @@ import {
   showCloudEvent,
 } from './cloudevents.ts'
 import { readStories } from './job-timeline.ts'
-import { eventsQuery, idParams, type PageQuery, readTimes, splitQuery, unmatchedQuery } from './schemas.ts'
-import { answer, listOf, orElse, pageOf, ref } from './schemas-answers.ts'
+import { operations, serveOn, shape } from './operations.ts'
+import { readFilter } from './queries.ts'
+import { cloudEventShape } from './routes-publish.ts'
 import { showBodies } from './sensitive.ts'
 import { iso, present, showConsumers, withJsonMember } from './shapes.ts'
 
 /** One event rarely causes more; the rest is found by its correlation id. */
 const FOLLOW_UPS_MAX = 100
 
+const consumerShape = shape('Consumer', 'Who wanted an event, and how far it got.', (s) =>
+  s.object({
+    kind: s.string,
+    name: s.string,
+    workId: s.string,
+    state: s.enum(WORK_STATES),
+    attempts: s.integer,
+    class: s.enum(FAILURE_CLASSES).optional(),
+  }),
+)
+
+const eventShape = shape('Event', 'An accepted event, as lists show it.', (s) =>
+  s.object({
+    id: s.string,
+    tenant: s.string,
+    source: s.string,
+    subject: s.string,
+    objectType: s.nullable(s.string),
+    objectId: s.nullable(s.string),
+    occurredAt: s.nullable(s.instant),
+    receivedAt: s.instant,
+    correlationId: s.string,
+    causationId: s.nullable(s.string),
+    traceId: s.string,
+    dedupKey: s.string,
+    payloadHash: s.string,
+    matched: s.integer.describe('How many consumers wanted it; 0 is unmatched.'),
+    duplicates: s.integer.describe('How often it came again within its dedup window; told a second later.'),
+    lastDuplicateAt: s.nullable(s.instant),
+    editedFrom: s.string
+      .describe(
+        'Only on an edited copy: the event that a user copied and edited. The source did not send this payload, and its signature says nothing of it.',
+      )
+      .optional(),
+    consumers: s.list(s.ref(consumerShape)),
+  }),
+)
+
+const eventEditShape = shape(
+  'EventEdit',
+  'Who edited an event, when, why, and which fields. Copies that an earlier version made have only `from`, `deadLetterId` and `at`.',
+  (s) =>
+    s.object({
+      from: s.string.describe('The event that was copied; it stays as it was.'),
+      deadLetterId: s.string,
+      at: s.instant,
+      by: s.string.optional(),
+      reason: s.string.optional(),
+      changed: s
+        .list(s.string)
+        .describe(
+          'Paths in the payload that differ, at most 50; the empty path is all of it. Below a sensitive path only that path is named.',
+        )
+        .optional(),
+      hasMore: s.boolean.describe('Whether more fields differ than `changed` names.').optional(),
+      payloadHashBefore: s.string.optional(),
+    }),
+)
+
+const eventDetailShape = shape('EventDetail', 'An event and everything that followed from it.', (s) =>
+  s.extend(envelopeShape.declare, {
+    headers: s.anyObject,
+    consumers: s.list(s.ref(consumerShape)),
+    story: s
+      .list(s.ref(workStoryShape))
+      .describe('The newest work of the event, oldest first; at most 50. `consumers` has all of it.'),
+    followUps: s.list(s.ref(eventShape)).describe('Events that this one caused, oldest first; at most 100.'),
+    edited: s.ref(eventEditShape).optional(),
+  }),
+)
+
+export const eventsOperations = operations('events', (s) => ({
+  listEvents: {
+    at: 'GET /v1/events',
+    summary: 'Accepted events, newest first',
+    description:
+      'A page looks at a bounded number of events: with a filter it may hold fewer items than asked for, or none, while `nextCursor` goes on. As CloudEvents, a page is a batch of up to 100, with their payloads, and the header `link` leads on.',
+    query: s.page({
+      source: s.text,
+      subject: s.text,
+      objectId: s.text.describe('About this object.'),
+      correlationId: s.text.describe('Of this chain of causes.'),
+      from: s.instant.describe('Received at this instant or later.'),
+      to: s.instant.describe('Received before this instant.'),
+      q: s
+        .textOf(200)
+        .describe(
+          'A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. Or the whole key of an effect, as the ledger has it.',
+        ),
+      unmatched: s.boolean,
+    }),
+    answer: s.answer(
+      'A page',
+      s.object({
+        items: s.list(s.ref(eventShape)),
+        nextCursor: s
+          .nullable(s.string)
+          .describe('Give it back as `cursor` to get the next page; null at the end.'),
+      }),
+      { 'application/cloudevents-batch+json': s.list(s.ref(cloudEventShape)) },
+    ),
+  },
+  listUnmatched: {
+    at: 'GET /v1/unmatched',
+    summary: 'Events that nobody wanted, newest first',
+    query: s.page({
+      source: s.text,
+      subject: s.text,
+      objectId: s.text.describe('About this object.'),
+      correlationId: s.text.describe('Of this chain of causes.'),
+      from: s.instant.describe('Received at this instant or later.'),
+      to: s.instant.describe('Received before this instant.'),
+      q: s
+        .textOf(200)
+        .describe(
+          'A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. Or the whole key of an effect, as the ledger has it.',
+        ),
+    }),
+    answer: s.pageOf(s.ref(eventShape)),
+  },
+  getEvent: {
+    at: 'GET /v1/events/:id',
+    summary: 'An event and everything that followed from it',
+    params: s.byId<EventId>(),
+    answer: s.answer('The event', s.ref(eventDetailShape), {
+      'application/cloudevents+json': s.ref(cloudEventShape),
+    }),
+  },
+}))
+
 export function addEventRoutes(
   app: FastifyInstance,
   api: Pick<HttpApi, 'reads'>,
   log: Pick<Log, 'info'>,
 ): void {
+  const on = serveOn(app, eventsOperations)
   type Filters = Readonly<
-    Partial<Record<'source' | 'subject' | 'objectId' | 'correlationId' | 'from' | 'to' | 'q', string>>
+    Partial<
+      Record<'cursor' | 'source' | 'subject' | 'objectId' | 'correlationId' | 'from' | 'to' | 'q', string>
+    >
   >
-  const list = async (reads: TenantReads, query: PageQuery & Filters & { unmatched?: boolean }) => {
-    const filter = readTimes(splitQuery(query))
+  const list = async (
+    reads: TenantReads,
+    query: Filters & { readonly limit: number; readonly unmatched?: boolean },
+  ) => {
+    const filter = readFilter(query)
     const [{ items, nextCursor }, ofKey] = await Promise.all([
       reads.events(filter),
       query.q === undefined ? [] : findByKey(reads, query.q, filter),
@@ -53,82 +193,44 @@ export function addEventRoutes(
     return { items: await withConsumers(reads, shown), nextCursor }
   }
 
-  app.get<{ Querystring: PageQuery & Filters & { unmatched?: boolean } }>(
-    '/events',
-    {
-      schema: {
-        operationId: 'listEvents',
-        tags: ['events'],
-        summary: 'Accepted events, newest first',
-        description:
-          'A page looks at a bounded number of events: with a filter it may hold fewer items than asked for, or none, while `nextCursor` goes on. As CloudEvents, a page is a batch of up to 100, with their payloads, and the header `link` leads on.',
-        querystring: eventsQuery,
-        response: {
-          200: orElse('A page', pageOf(ref('Event')), CLOUD_BATCH, listOf(ref('CloudEvent'))),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { caller, query, url } = request
-      const reads = api.reads(caller.tenant)
-      if (!asksFor(request, CLOUD_BATCH)) return list(reads, query)
-      const page = (limit: number) => reads.events(readTimes(splitQuery({ ...query, limit })))
-      const show = (event: StoredEvent) => showCloudEvent(event, caller, log)
-      const { text, nextCursor } = await readBatch(reads, page, query.limit, show)
-      return sendCloudEvent(reply.headers(linkToNext(url, nextCursor)), CLOUD_BATCH, text)
-    },
+  on('listEvents', async (request, reply) => {
+    const { caller, query, url } = request
+    const reads = api.reads(caller.tenant)
+    if (!asksFor(request, CLOUD_BATCH)) return list(reads, query)
+    const page = (limit: number) => reads.events(readFilter({ ...query, limit }))
+    const show = (event: StoredEvent) => showCloudEvent(event, caller, log)
+    const { text, nextCursor } = await readBatch(reads, page, query.limit, show)
+    return sendCloudEvent(reply.headers(linkToNext(url, nextCursor)), CLOUD_BATCH, text)
+  })
+
+  on('listUnmatched', (request) =>
+    list(api.reads(request.caller.tenant), { ...request.query, unmatched: true }),
   )
 
-  app.get<{ Querystring: PageQuery & Filters }>(
-    '/unmatched',
-    {
-      schema: {
-        operationId: 'listUnmatched',
-        tags: ['events'],
-        summary: 'Events that nobody wanted, newest first',
-        querystring: unmatchedQuery,
-        response: { 200: answer('A page', pageOf(ref('Event'))) },
-      },
-    },
-    (request) => list(api.reads(request.caller.tenant), { ...request.query, unmatched: true }),
-  )
-
-  app.get<{ Params: { id: EventId } }>(
-    '/events/:id',
-    {
-      schema: {
-        operationId: 'getEvent',
-        tags: ['events'],
-        summary: 'An event and everything that followed from it',
-        params: idParams,
-        response: { 200: orElse('The event', ref('EventDetail'), CLOUD_EVENT, ref('CloudEvent')) },
-      },
-    },
-    async (request, reply) => {
-      const reads = api.reads(request.caller.tenant)
-      const event = await reads.event(request.params.id)
-      if (event === null) throw new AppError('not_found', 'there is no event with this id')
-      if (asksFor(request, CLOUD_EVENT)) {
-        return sendCloudEvent(reply, CLOUD_EVENT, showCloudEvent(event, request.caller, log))
-      }
-      const [work, caused, edited] = await Promise.all([
-        reads.workOfEvent(event.id),
-        reads.causedBy(event.id, FOLLOW_UPS_MAX),
-        showEdit(reads, event),
-      ])
-      const bodies = showBodies(event, request.caller, log)
-      const shown = {
-        ...showEnvelope(event),
-        ...bodies.about,
-        headers: JSON.parse(bodies.headers),
-        consumers: showConsumers(work),
-        story: await readStories(reads, work),
-        followUps: await withConsumers(reads, caused),
-        ...present({ edited }),
-      }
-      return reply.type('application/json').send(withJsonMember(shown, 'data', bodies.data))
-    },
-  )
+  on('getEvent', async (request, reply) => {
+    const reads = api.reads(request.caller.tenant)
+    const event = await reads.event(request.params.id)
+    if (event === null) throw new AppError('not_found', 'there is no event with this id')
+    if (asksFor(request, CLOUD_EVENT)) {
+      return sendCloudEvent(reply, CLOUD_EVENT, showCloudEvent(event, request.caller, log))
+    }
+    const [work, caused, edited] = await Promise.all([
+      reads.workOfEvent(event.id),
+      reads.causedBy(event.id, FOLLOW_UPS_MAX),
+      showEdit(reads, event),
+    ])
+    const bodies = showBodies(event, request.caller, log)
+    const shown = {
+      ...showEnvelope(event),
+      ...bodies.about,
+      headers: JSON.parse(bodies.headers),
+      consumers: showConsumers(work),
+      story: await readStories(reads, work),
+      followUps: await withConsumers(reads, caused),
+      ...present({ edited }),
+    }
+    return reply.type('application/json').send(withJsonMember(shown, 'data', bodies.data))
+  })
 }
 
 /** A key has one effect, and one more for each that a user repeated: a search shows the newest. */

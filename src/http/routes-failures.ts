@@ -1,152 +1,136 @@
 // GET /v1/failures, /v1/failures/{id}, /v1/escalations and /v1/escalations/{id}; POST /v1/escalations/{id}/acknowledge.
 
 import type { FastifyInstance } from 'fastify'
-import {
-  ESCALATION_STATES,
-  type Escalation,
-  type EscalationState,
-} from '../core/failures/escalation/index.ts'
-import {
-  FAILURE_CLASSES,
-  FAILURE_STATES,
-  type Failure,
-  type FailureClass,
-  type FailureState,
-  REPORTED_AS,
-} from '../core/failures/failure/index.ts'
+import { ESCALATION_STATES, type Escalation } from '../core/failures/escalation/index.ts'
+import { FAILURE_CLASSES, FAILURE_STATES, type Failure, REPORTED_AS } from '../core/failures/failure/index.ts'
 import { AppError } from '../core/foundation/errors/index.ts'
 import type { EscalationId, FailureId } from '../core/foundation/ids/index.ts'
+import { consumerName } from './answer-shapes.ts'
 import type { HttpApi } from './api.ts'
-import {
-  fields,
-  idParams,
-  oneOf,
-  type PageQuery,
-  page,
-  plainText,
-  splitQuery,
-  text,
-  toConsumer,
-} from './schemas.ts'
-import { answer, pageOf, ref } from './schemas-answers.ts'
+import { operations, serveOn, shape } from './operations.ts'
+import { readFilter, showPage } from './queries.ts'
 import { iso, isoOrNull, present, splitConsumer } from './shapes.ts'
 
-const failuresQuery = fields({
-  ...page,
-  state: oneOf(FAILURE_STATES),
-  consumer: text,
-  class: oneOf(FAILURE_CLASSES),
-  cause: { ...text, description: 'The `cause` of an escalation: the failures that it counts.' },
-})
-const escalationsQuery = fields({ ...page, state: oneOf(ESCALATION_STATES), consumer: text })
-const acknowledgeBody = fields({
-  note: { type: 'string', minLength: 1, maxLength: 1_000, ...plainText, description: 'It is kept.' },
-})
+const failureShape = shape(
+  'Failure',
+  'What went wrong with a work item, until it is resolved or escalated.',
+  (s) =>
+    s.object({
+      id: s.string,
+      state: s.enum(FAILURE_STATES),
+      class: s.enum(FAILURE_CLASSES),
+      reason: s.nullable(s.string).describe('Why nobody tries any more; null while somebody does.'),
+      reportedAs: s.enum([...new Set(Object.values(REPORTED_AS))]),
+      severity: s.string,
+      consumer: consumerName(s),
+      eventId: s.string,
+      workId: s.string.describe('The item that failed last: a replay goes on with the failure.'),
+      attempts: s.integer,
+      lastError: s.string,
+      willRetryAt: s.nullable(s.instant).describe('null: not by itself.'),
+      cause: s.nullable(s.string).describe('That of its escalation.'),
+      correlationId: s.string,
+      createdAt: s.instant,
+      updatedAt: s.instant,
+      key: s.string.optional(),
+    }),
+)
+
+const escalationShape = shape(
+  'Escalation',
+  'Failures of one cause, shown to people until somebody acknowledges them.',
+  (s) =>
+    s.object({
+      id: s.string,
+      state: s.enum(ESCALATION_STATES),
+      cause: s.string.describe('What its failures have in common.'),
+      class: s.enum(FAILURE_CLASSES),
+      reason: s.string,
+      reportedAs: s.enum([...new Set(Object.values(REPORTED_AS))]),
+      severity: s.string,
+      consumer: consumerName(s),
+      count: s.integer.describe('How many failures it stands for.'),
+      lastError: s.string.describe('As the latest of them says it.'),
+      workId: s.nullable(s.string).describe('The latest of them; null: it is about the consumer.'),
+      isAnnounced: s.boolean.describe('Its event is out.'),
+      acknowledgedBy: s.nullable(s.string),
+      note: s.nullable(s.string),
+      createdAt: s.instant,
+      updatedAt: s.instant,
+      runbook: s.string.optional(),
+    }),
+)
+
+export const failuresOperations = operations('failures', (s) => ({
+  listFailures: {
+    at: 'GET /v1/failures',
+    summary: 'What went wrong, newest first',
+    query: s.page({
+      state: s.enum(FAILURE_STATES),
+      consumer: s.text,
+      class: s.enum(FAILURE_CLASSES),
+      cause: s.text.describe('The `cause` of an escalation: the failures that it counts.'),
+    }),
+    answer: s.pageOf(s.ref(failureShape)),
+  },
+  getFailure: {
+    at: 'GET /v1/failures/:id',
+    summary: 'A failure',
+    params: s.byId<FailureId>(),
+    answer: s.answer('The failure', s.ref(failureShape)),
+  },
+  listEscalations: {
+    at: 'GET /v1/escalations',
+    summary: 'What people should look at, newest first',
+    query: s.page({ state: s.enum(ESCALATION_STATES), consumer: s.text }),
+    answer: s.pageOf(s.ref(escalationShape)),
+  },
+  getEscalation: {
+    at: 'GET /v1/escalations/:id',
+    summary: 'An escalation',
+    params: s.byId<EscalationId>(),
+    answer: s.answer('The escalation', s.ref(escalationShape)),
+  },
+  acknowledgeEscalation: {
+    at: 'POST /v1/escalations/:id/acknowledge',
+    config: { role: 'operator' },
+    summary: 'Take an escalation over; what fails of its cause afterwards raises another one',
+    params: s.byId<EscalationId>(),
+    body: s.filters({
+      note: s.textOf(1_000).meta({ ...s.plain, description: 'It is kept.' }),
+    }),
+    answer: s.answer('The escalation', s.ref(escalationShape)),
+  },
+}))
 
 export function addFailureRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads' | 'escalations'>): void {
-  interface FailuresQuery extends PageQuery {
-    readonly state?: FailureState
-    readonly consumer?: string
-    readonly class?: FailureClass
-    readonly cause?: string
-  }
-  app.get<{ Querystring: FailuresQuery }>(
-    '/failures',
-    {
-      schema: {
-        operationId: 'listFailures',
-        tags: ['failures'],
-        summary: 'What went wrong, newest first',
-        querystring: failuresQuery,
-        response: { 200: answer('A page', pageOf(ref('Failure'))) },
-      },
-    },
-    async (request) => {
-      const { consumer, ...query } = splitQuery(request.query)
-      const filter = consumer === undefined ? query : { ...query, consumer: toConsumer(consumer) }
-      const { items, nextCursor } = await api.reads(request.caller.tenant).failures(filter)
-      return { items: items.map(showFailure), nextCursor }
-    },
-  )
+  const on = serveOn(app, failuresOperations)
+  on('listFailures', async (request) => {
+    const filter = readFilter(request.query)
+    return showPage(await api.reads(request.caller.tenant).failures(filter), showFailure)
+  })
 
-  app.get<{ Params: { id: FailureId } }>(
-    '/failures/:id',
-    {
-      schema: {
-        operationId: 'getFailure',
-        tags: ['failures'],
-        summary: 'A failure',
-        params: idParams,
-        response: { 200: answer('The failure', ref('Failure')) },
-      },
-    },
-    async (request) => {
-      const failure = await api.reads(request.caller.tenant).failure(request.params.id)
-      if (failure === null) throw new AppError('not_found', 'there is no failure with this id')
-      return showFailure(failure)
-    },
-  )
+  on('getFailure', async (request) => {
+    const failure = await api.reads(request.caller.tenant).failure(request.params.id)
+    if (failure === null) throw new AppError('not_found', 'there is no failure with this id')
+    return showFailure(failure)
+  })
+  on('listEscalations', async (request) => {
+    const filter = readFilter(request.query)
+    return showPage(await api.reads(request.caller.tenant).escalations(filter), showEscalation)
+  })
 
-  interface EscalationsQuery extends PageQuery {
-    readonly state?: EscalationState
-    readonly consumer?: string
-  }
-  app.get<{ Querystring: EscalationsQuery }>(
-    '/escalations',
-    {
-      schema: {
-        operationId: 'listEscalations',
-        tags: ['failures'],
-        summary: 'What people should look at, newest first',
-        querystring: escalationsQuery,
-        response: { 200: answer('A page', pageOf(ref('Escalation'))) },
-      },
-    },
-    async (request) => {
-      const { consumer, ...query } = splitQuery(request.query)
-      const filter = consumer === undefined ? query : { ...query, consumer: toConsumer(consumer) }
-      const { items, nextCursor } = await api.reads(request.caller.tenant).escalations(filter)
-      return { items: items.map(showEscalation), nextCursor }
-    },
-  )
+  on('getEscalation', async (request) => {
+    const escalation = await api.reads(request.caller.tenant).escalation(request.params.id)
+    if (escalation === null) throw new AppError('not_found', 'there is no escalation with this id')
+    return showEscalation(escalation)
+  })
 
-  app.get<{ Params: { id: EscalationId } }>(
-    '/escalations/:id',
-    {
-      schema: {
-        operationId: 'getEscalation',
-        tags: ['failures'],
-        summary: 'An escalation',
-        params: idParams,
-        response: { 200: answer('The escalation', ref('Escalation')) },
-      },
-    },
-    async (request) => {
-      const escalation = await api.reads(request.caller.tenant).escalation(request.params.id)
-      if (escalation === null) throw new AppError('not_found', 'there is no escalation with this id')
-      return showEscalation(escalation)
-    },
-  )
-
-  app.post<{ Params: { id: EscalationId }; Body: { note?: string } }>(
-    '/escalations/:id/acknowledge',
-    {
-      config: { role: 'operator' },
-      schema: {
-        operationId: 'acknowledgeEscalation',
-        tags: ['failures'],
-        summary: 'Take an escalation over; what fails of its cause afterwards raises another one',
-        params: idParams,
-        body: acknowledgeBody,
-        response: { 200: answer('The escalation', ref('Escalation')) },
-      },
-    },
-    async (request) => {
-      const { tenant, actor } = request.caller
-      const note = request.body.note ?? null
-      return showEscalation(await api.escalations.acknowledge(tenant, request.params.id, { actor, note }))
-    },
-  )
+  on('acknowledgeEscalation', async (request) => {
+    const { tenant, actor } = request.caller
+    const note = request.body.note ?? null
+    return showEscalation(await api.escalations.acknowledge(tenant, request.params.id, { actor, note }))
+  })
 }
 
 function showFailure(failure: Failure) {

@@ -3,22 +3,8 @@
 import type { FastifyInstance } from 'fastify'
 import { AppError, ERRORS, type ErrorCode } from '../core/foundation/errors/index.ts'
 import type { HttpApi, Readiness } from './api.ts'
-import { fields, oneOf, text } from './schemas.ts'
-import { answer, integer, listOf, shape, string } from './schemas-answers.ts'
-
-const STORE = ['ok', 'away'] as const
-const LEASE = ['held', 'lost'] as const
-const BUS = ['ok', 'away', 'none'] as const
-const CODE = ['refused'] as const
-const readiness = shape(
-  {
-    status: string,
-    reasons: listOf(string),
-    notes: { ...listOf(string), description: 'What an operator should do although the node is ready.' },
-    checks: shape({ store: oneOf(STORE), lease: oneOf(LEASE), bus: oneOf(BUS), code: oneOf(CODE) }, ['code']),
-  },
-  ['notes'],
-)
+import { operations, serveOn } from './operations.ts'
+import type { Kit } from './schema-kit.ts'
 
 const UNKNOWN: Readiness = {
   ready: false,
@@ -26,27 +12,48 @@ const UNKNOWN: Readiness = {
   checks: { store: 'away', lease: 'lost', bus: 'away' },
 }
 
-export function addHealthRoutes(app: FastifyInstance, api: Pick<HttpApi, 'health'>): void {
-  app.get(
-    '/healthz',
-    {
-      schema: {
-        operationId: 'getHealth',
-        tags: ['open'],
-        summary: 'Whether the process lives',
-        response: { 200: answer('It does', shape({ status: string })) },
-      },
-    },
-    () => ({ status: 'ok' }),
-  )
+const readiness = (s: Kit) =>
+  s.object({
+    status: s.string,
+    reasons: s.list(s.string),
+    notes: s.list(s.string).describe('What an operator should do although the node is ready.').optional(),
+    checks: s.object({
+      store: s.enum(['ok', 'away']),
+      lease: s.enum(['held', 'lost']),
+      bus: s.enum(['ok', 'away', 'none']),
+      code: s.enum(['refused']).optional(),
+    }),
+  })
 
-  const ready = {
-    operationId: 'getReadiness',
-    tags: ['open'],
+export const healthOperations = operations('open', (s) => ({
+  getHealth: {
+    at: 'GET /healthz',
+    summary: 'Whether the process lives',
+    answer: s.answer('It does', s.object({ status: s.string })),
+  },
+  getReadiness: {
+    at: 'GET /readyz',
     summary: 'Whether the node can take and do work now',
-    response: { 200: answer('It can', readiness), 503: answer('It cannot, and why', readiness) },
-  }
-  app.get('/readyz', { schema: ready }, async (_request, reply) => {
+    answers: {
+      200: s.answer('It can', readiness(s)),
+      503: s.answer('It cannot, and why', readiness(s)),
+    },
+  },
+  getError: {
+    at: 'GET /errors/:code',
+    summary: 'What an error code means and what to do',
+    params: s.fields({ code: s.text }),
+    answer: s.answer(
+      'The code’s row',
+      s.object({ code: s.string, kind: s.string, status: s.integer, title: s.string, next: s.string }),
+    ),
+  },
+}))
+
+export function addHealthRoutes(app: FastifyInstance, api: Pick<HttpApi, 'health'>): void {
+  const on = serveOn(app, healthOperations)
+  on('getHealth', () => ({ status: 'ok' }))
+  on('getReadiness', async (_request, reply) => {
     const { ready, reasons, notes, checks } = await api.health().catch(() => UNKNOWN)
     if (!ready) reply.code(503)
     return {
@@ -56,20 +63,7 @@ export function addHealthRoutes(app: FastifyInstance, api: Pick<HttpApi, 'health
       checks,
     }
   })
-
-  const explained = {
-    operationId: 'getError',
-    tags: ['open'],
-    summary: 'What an error code means and what to do',
-    params: fields({ code: text }, ['code']),
-    response: {
-      200: answer(
-        'The code’s row',
-        shape({ code: string, kind: string, status: integer, title: string, next: string }),
-      ),
-    },
-  }
-  app.get<{ Params: { code: string } }>('/errors/:code', { schema: explained }, (request) => {
+  on('getError', (request) => {
     const { code } = request.params
     if (!Object.hasOwn(ERRORS, code)) throw new AppError('not_found', 'there is no error with this code')
     return { code, ...ERRORS[code as ErrorCode] }

@@ -1,131 +1,117 @@
 // Keys of a tenant, and the tenants of the node: GET, POST and DELETE /v1/keys; GET and POST /v1/tenants.
 
 import type { FastifyInstance } from 'fastify'
-import {
-  PERMISSION_NAME,
-  PERMISSIONS_MAX,
-  ROLES,
-  type Role,
-  TENANT_NAME,
-} from '../core/access/callers/index.ts'
+import { PERMISSION_NAME, PERMISSIONS_MAX, ROLES, TENANT_NAME } from '../core/access/callers/index.ts'
 import { parseDuration } from '../core/expression/index.ts'
 import { AppError } from '../core/foundation/errors/index.ts'
 import type { TenantId } from '../core/foundation/ids/index.ts'
 import { DAY, MINUTE } from '../core/foundation/time/index.ts'
 import type { Caller, KeyRow, TenantRow } from '../engine/access/index.ts'
 import type { HttpApi } from './api.ts'
-import { fields, idParams, line, oneOf, type PageQuery, page, plainText, splitQuery } from './schemas.ts'
-import {
-  answer,
-  boolean,
-  empty,
-  instant,
-  listOf,
-  nullable,
-  pageOf,
-  shape,
-  string,
-} from './schemas-answers.ts'
+import { operations, serveOn } from './operations.ts'
+import { readFilter, showPage } from './queries.ts'
+import type { Kit } from './schema-kit.ts'
 import { iso, isoOrNull } from './shapes.ts'
 
-const role = oneOf(ROLES)
-const name = line(100)
-const tenantName = {
-  type: 'string',
-  pattern: TENANT_NAME,
-  description: 'Small letters, digits and hyphens, at most 63, no hyphen first.',
-} as const
+const keyRow = (s: Kit) =>
+  s.object({
+    id: s.string,
+    name: s.string,
+    role: s.enum(ROLES),
+    permissions: s.list(s.string).describe('What it may do in workflows, beside its role.'),
+    createdAt: s.instant,
+    createdBy: s.string,
+    expiresAt: s.nullable(s.instant).describe('null: never.'),
+    lastUsedAt: s.nullable(s.instant).describe('To the minute; null: not yet.'),
+    isExpired: s.boolean,
+  })
 
-const keyShape = {
-  id: string,
-  name: string,
-  role,
-  permissions: { ...listOf(string), description: 'What it may do in workflows, beside its role.' },
-  createdAt: instant,
-  createdBy: string,
-  expiresAt: { ...nullable(instant), description: 'null: never.' },
-  lastUsedAt: { ...nullable(instant), description: 'To the minute; null: not yet.' },
-  isExpired: boolean,
-} as const
-const tenantShape = shape({
-  name: string,
-  description: nullable(string),
-  createdAt: instant,
-  createdBy: string,
-})
+const tenantRow = (s: Kit) =>
+  s.object({ name: s.string, description: s.nullable(s.string), createdAt: s.instant, createdBy: s.string })
+
+export const keysOperations = operations('access', (s) => ({
+  listKeys: {
+    at: 'GET /v1/keys',
+    config: { role: 'admin' },
+    summary: 'The tenant’s keys, oldest first; never their texts',
+    query: s.page({}),
+    answer: s.pageOf(keyRow(s)),
+  },
+  createKey: {
+    at: 'POST /v1/keys',
+    config: { role: 'admin', answerIsSecret: true },
+    summary: 'Make a key; its text is in this answer and nowhere else',
+    body: s.fields({
+      name: s.line(100),
+      role: s.enum(ROLES),
+      permissions: s
+        .list(
+          s.string
+            .meta({ pattern: PERMISSION_NAME })
+            .describe('Letters, digits and `_ . : -`, at most 100, such as `triage.approve`.'),
+        )
+        .max(PERMISSIONS_MAX)
+        .describe('What it may do in workflows, beside its role; an admin may do all of it.')
+        .optional(),
+      expiresIn: s.string.max(20).describe('A duration such as `30d`; left out: never.').optional(),
+      tenant: s.string
+        .meta({ pattern: TENANT_NAME })
+        .describe('Another tenant; for the node’s own admin.')
+        .optional(),
+    }),
+    answers: {
+      201: s.answer('The key', s.extend(keyRow, { tenant: s.string, key: s.string })),
+    },
+  },
+  revokeKey: {
+    at: 'DELETE /v1/keys/:id',
+    config: { role: 'admin' },
+    summary: 'End a key and the sessions that stand on it',
+    params: s.byId(),
+    answers: {
+      204: s.empty('It is over'),
+    },
+  },
+  listTenants: {
+    at: 'GET /v1/tenants',
+    config: { role: 'node' },
+    summary: 'The tenants of the node, by name',
+    query: s.page({}),
+    answer: s.pageOf(tenantRow(s)),
+  },
+  createTenant: {
+    at: 'POST /v1/tenants',
+    config: { role: 'node' },
+    summary: 'Make a tenant; it can have keys, secrets and definitions at once',
+    body: s.fields({
+      name: s.string
+        .meta({ pattern: TENANT_NAME })
+        .describe('Small letters, digits and hyphens, at most 63, no hyphen first.'),
+      description: s.string.max(1_000).meta(s.plain).optional(),
+    }),
+    answers: {
+      201: s.answer('The tenant', tenantRow(s)),
+    },
+  },
+}))
 
 export function addKeyRoutes(app: FastifyInstance, api: Pick<HttpApi, 'access'>): void {
-  const list = {
-    operationId: 'listKeys',
-    tags: ['access'],
-    summary: 'The tenant’s keys, oldest first; never their texts',
-    querystring: fields(page),
-    response: { 200: answer('A page', pageOf(shape(keyShape))) },
-  }
-  app.get<{ Querystring: PageQuery }>(
-    '/keys',
-    { config: { role: 'admin' }, schema: list },
-    async (request) => {
-      const { items, nextCursor } = await api.access.keys.list(
-        request.caller.tenant,
-        splitQuery(request.query),
-      )
-      return { items: items.map(showKey), nextCursor }
-    },
-  )
-
-  const make = {
-    operationId: 'createKey',
-    tags: ['access'],
-    summary: 'Make a key; its text is in this answer and nowhere else',
-    body: fields(
-      {
-        name,
-        role,
-        permissions: {
-          type: 'array',
-          items: {
-            type: 'string',
-            pattern: PERMISSION_NAME,
-            description: 'Letters, digits and `_ . : -`, at most 100, such as `triage.approve`.',
-          },
-          maxItems: PERMISSIONS_MAX,
-          description: 'What it may do in workflows, beside its role; an admin may do all of it.',
-        },
-        expiresIn: {
-          type: 'string',
-          maxLength: 20,
-          description: 'A duration such as `30d`; left out: never.',
-        },
-        tenant: { ...tenantName, description: 'Another tenant; for the node’s own admin.' },
-      },
-      ['name', 'role'],
-    ),
-    response: { 201: answer('The key', shape({ ...keyShape, tenant: string, key: string })) },
-  }
-  interface NewKeyBody {
-    readonly name: string
-    readonly role: Role
-    readonly permissions?: readonly string[]
-    readonly expiresIn?: string
-    readonly tenant?: string
-  }
-  app.post<{ Body: NewKeyBody }>(
-    '/keys',
-    { config: { role: 'admin', answerIsSecret: true }, schema: make },
-    async (request, reply) => {
-      const { caller, body } = request
-      const tenant = await tenantOf(caller, body.tenant)
-      const expiresInMs = body.expiresIn === undefined ? null : parseLife(body.expiresIn)
-      const { key, ...row } = await api.access.keys.make(
-        tenant,
-        { name: body.name.trim(), role: body.role, permissions: body.permissions ?? [], expiresInMs },
-        caller.actor,
-      )
-      reply.code(201)
-      return { ...showKey(row), tenant, key }
-    },
-  )
+  const on = serveOn(app, keysOperations)
+  on('listKeys', async (request) => {
+    return showPage(await api.access.keys.list(request.caller.tenant, readFilter(request.query)), showKey)
+  })
+  on('createKey', async (request, reply) => {
+    const { caller, body } = request
+    const tenant = await tenantOf(caller, body.tenant)
+    const expiresInMs = body.expiresIn === undefined ? null : parseLife(body.expiresIn)
+    const { key, ...row } = await api.access.keys.make(
+      tenant,
+      { name: body.name.trim(), role: body.role, permissions: body.permissions ?? [], expiresInMs },
+      caller.actor,
+    )
+    reply.code(201)
+    return { ...showKey(row), tenant, key }
+  })
 
   const tenantOf = async (caller: Caller, asked: string | undefined): Promise<TenantId> => {
     if (asked === undefined || asked === caller.tenant) return caller.tenant
@@ -137,60 +123,23 @@ export function addKeyRoutes(app: FastifyInstance, api: Pick<HttpApi, 'access'>)
       throw refusedField('/tenant', `there is no tenant ‘${asked}’; make it first, with POST /v1/tenants`)
     return asked as TenantId
   }
-
-  const revoke = {
-    operationId: 'revokeKey',
-    tags: ['access'],
-    summary: 'End a key and the sessions that stand on it',
-    params: idParams,
-    response: { 204: empty('It is over') },
-  }
-  app.delete<{ Params: { id: string } }>(
-    '/keys/:id',
-    { config: { role: 'admin' }, schema: revoke },
-    async (request, reply) => {
-      await api.access.keys.revoke(request.caller.tenant, request.params.id, request.caller.actor)
-      return reply.code(204).send()
-    },
-  )
+  on('revokeKey', async (request, reply) => {
+    await api.access.keys.revoke(request.caller.tenant, request.params.id, request.caller.actor)
+    return reply.code(204).send()
+  })
 }
 
 export function addTenantRoutes(app: FastifyInstance, api: Pick<HttpApi, 'access'>): void {
-  const list = {
-    operationId: 'listTenants',
-    tags: ['access'],
-    summary: 'The tenants of the node, by name',
-    querystring: fields(page),
-    response: { 200: answer('A page', pageOf(tenantShape)) },
-  }
-  app.get<{ Querystring: PageQuery }>(
-    '/tenants',
-    { config: { role: 'node' }, schema: list },
-    async (request) => {
-      const { items, nextCursor } = await api.access.tenants.list(splitQuery(request.query))
-      return { items: items.map(showTenant), nextCursor }
-    },
-  )
-
-  const make = {
-    operationId: 'createTenant',
-    tags: ['access'],
-    summary: 'Make a tenant; it can have keys, secrets and definitions at once',
-    body: fields({ name: tenantName, description: { type: 'string', maxLength: 1_000, ...plainText } }, [
-      'name',
-    ]),
-    response: { 201: answer('The tenant', tenantShape) },
-  }
-  app.post<{ Body: { name: string; description?: string } }>(
-    '/tenants',
-    { config: { role: 'node' }, schema: make },
-    async (request, reply) => {
-      const { name: asked, description = null } = request.body
-      const row = await api.access.tenants.make(asked, description, request.caller.actor)
-      reply.code(201)
-      return showTenant(row)
-    },
-  )
+  const on = serveOn(app, keysOperations)
+  on('listTenants', async (request) => {
+    return showPage(await api.access.tenants.list(readFilter(request.query)), showTenant)
+  })
+  on('createTenant', async (request, reply) => {
+    const { name: asked, description = null } = request.body
+    const row = await api.access.tenants.make(asked, description, request.caller.actor)
+    reply.code(201)
+    return showTenant(row)
+  })
 }
 
 const LIFE_MS_MIN = MINUTE

@@ -1,68 +1,62 @@
 // GET /v1/ledger and /v1/ledger/history: the effects on other systems, and what may be done about unknown outcomes.
 
 import type { FastifyInstance } from 'fastify'
-import type { LedgerEntry, LedgerState } from '../core/effects/ledger/index.ts'
+import type { LedgerEntry } from '../core/effects/ledger/index.ts'
+import { LEDGER_STATES } from '../core/effects/ledger/index.ts'
 import type { WorkId } from '../core/foundation/ids/index.ts'
 import type { TenantReads } from '../ports/store.ts'
+import { ledgerEntryShape } from './answer-shapes.ts'
 import type { HttpApi } from './api.ts'
-import { ledgerHistoryQuery, ledgerQuery, type PageQuery, splitQuery, toConsumer } from './schemas.ts'
-import { answer, listOf, pageOf, ref, shape } from './schemas-answers.ts'
+import { operations, serveOn } from './operations.ts'
+import { readFilter } from './queries.ts'
 import { showLedgerEntry } from './shapes.ts'
 
-export function addLedgerRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads' | 'work'>): void {
-  type LedgerQuery = PageQuery & { state?: LedgerState; consumer?: string; key?: string }
-  app.get<{ Querystring: LedgerQuery }>(
-    '/ledger',
-    {
-      schema: {
-        operationId: 'listLedger',
-        tags: ['ledger'],
-        summary: 'Effects by idempotency key, newest first; never a payload',
-        description:
-          'With `state=unknown` the outcomes that nobody knows. `actions` says what may be done about each now: `probe`, `retry` and `cancel` of its work item, `done` and `released` as the word of `resolve`.',
-        querystring: ledgerQuery,
-        response: { 200: answer('A page', pageOf(ref('LedgerEntry'))) },
-      },
-    },
-    async (request) => {
-      const reads = api.reads(request.caller.tenant)
-      const { key, consumer, ...query } = splitQuery(request.query)
-      const filter = consumer === undefined ? query : { ...query, consumer: toConsumer(consumer) }
-      if (key === undefined) {
-        const { items, nextCursor } = await reads.ledgerList(filter)
-        return { items: await showEntries(api, reads, items), nextCursor }
-      }
-      const entry = await reads.ledger(key)
-      const matches =
-        entry !== null &&
-        (filter.state === undefined || filter.state === entry.state) &&
-        (!('consumer' in filter) || filter.consumer === entry.consumer)
-      return { items: matches ? await showEntries(api, reads, [entry]) : [], nextCursor: null }
-    },
-  )
+export const ledgerOperations = operations('ledger', (s) => ({
+  listLedger: {
+    at: 'GET /v1/ledger',
+    summary: 'Effects by idempotency key, newest first; never a payload',
+    description:
+      'With `state=unknown` the outcomes that nobody knows. `actions` says what may be done about each now: `probe`, `retry` and `cancel` of its work item, `done` and `released` as the word of `resolve`.',
+    query: s.page({
+      state: s.enum(LEDGER_STATES).describe('`unknown` are the outcomes that wait for a person.'),
+      consumer: s.text,
+      key: s.textOf(2_048),
+    }),
+    answer: s.pageOf(s.ref(ledgerEntryShape)),
+  },
+  listLedgerHistory: {
+    at: 'GET /v1/ledger/history',
+    summary: 'All generations of a key, the first one first: each is an effect that somebody wanted',
+    query: s.fields({ key: s.textOf(2_048) }),
+    answer: s.answer(
+      'The generations, all at once; none where the ledger does not know the key',
+      s.object({ items: s.list(s.ref(ledgerEntryShape)), nextCursor: s.null }),
+    ),
+  },
+}))
 
-  app.get<{ Querystring: { key: string } }>(
-    '/ledger/history',
-    {
-      schema: {
-        operationId: 'listLedgerHistory',
-        tags: ['ledger'],
-        summary: 'All generations of a key, the first one first: each is an effect that somebody wanted',
-        querystring: ledgerHistoryQuery,
-        response: {
-          200: answer(
-            'The generations, all at once; none where the ledger does not know the key',
-            shape({ items: listOf(ref('LedgerEntry')), nextCursor: { type: 'null' } }),
-          ),
-        },
-      },
-    },
-    async (request) => {
-      const reads = api.reads(request.caller.tenant)
-      const entries = await reads.ledgerHistory(request.query.key)
-      return { items: await showEntries(api, reads, entries), nextCursor: null }
-    },
-  )
+export function addLedgerRoutes(app: FastifyInstance, api: Pick<HttpApi, 'reads' | 'work'>): void {
+  const on = serveOn(app, ledgerOperations)
+  on('listLedger', async (request) => {
+    const reads = api.reads(request.caller.tenant)
+    const { key, ...filter } = readFilter(request.query)
+    if (key === undefined) {
+      const { items, nextCursor } = await reads.ledgerList(filter)
+      return { items: await showEntries(api, reads, items), nextCursor }
+    }
+    const entry = await reads.ledger(key)
+    const matches =
+      entry !== null &&
+      (filter.state === undefined || filter.state === entry.state) &&
+      (!('consumer' in filter) || filter.consumer === entry.consumer)
+    return { items: matches ? await showEntries(api, reads, [entry]) : [], nextCursor: null }
+  })
+
+  on('listLedgerHistory', async (request) => {
+    const reads = api.reads(request.caller.tenant)
+    const entries = await reads.ledgerHistory(request.query.key)
+    return { items: await showEntries(api, reads, entries), nextCursor: null }
+  })
 }
 
 const AT_ONCE = 20

@@ -2,27 +2,23 @@
 
 import type { FastifyInstance } from 'fastify'
 import type { Gauge, HttpApi } from './api.ts'
-import { string } from './schemas-answers.ts'
+import { operations, serveOn } from './operations.ts'
 
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
+export const metricsOperations = operations('open', (s) => ({
+  getMetrics: {
+    at: 'GET /metrics',
+    summary: 'Figures of this node, as Prometheus reads them',
+    answer: s.other('One figure a line', { 'text/plain': s.string }),
+  },
+}))
+
 export function addMetricsRoute(app: FastifyInstance, api: Pick<HttpApi, 'gauges'>): void {
-  app.get(
-    '/metrics',
-    {
-      schema: {
-        operationId: 'getMetrics',
-        tags: ['open'],
-        summary: 'Figures of this node, as Prometheus reads them',
-        response: {
-          200: { description: 'One figure a line', content: { 'text/plain': { schema: string } } },
-        },
-      },
-    },
-    (_request, reply) => {
-      return reply.type(TYPE).send(`${linesOf(api.gauges?.() ?? []).join('\n')}\n`)
-    },
-  )
+  const on = serveOn(app, metricsOperations)
+  on('getMetrics', (_request, reply) => {
+    return reply.type(TYPE).send(`${linesOf(api.gauges?.() ?? []).join('\n')}\n`)
+  })
 }
 
 /** Those of one name stand together. */

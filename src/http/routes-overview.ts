@@ -4,20 +4,16 @@ import type { FastifyInstance } from 'fastify'
 import type { TenantId } from '../core/foundation/ids/index.ts'
 import type { StoreOverview } from '../ports/store.ts'
 import type { HttpApi } from './api.ts'
-import { fields } from './schemas.ts'
-import { answer, boolean, instant, integer, listOf, nullable, shape, string } from './schemas-answers.ts'
+import { operations, serveOn } from './operations.ts'
 import { iso, isoOrNull, splitConsumer } from './shapes.ts'
 
 /** Many look at once, and often: the store counts at most this often per tenant. */
 const SAMPLE_MS_MIN = 2_000
 const TENANTS_MAX = 1_000
-const MINUTES_MAX = 1_440
 /** Cached responses of /stats: at most one per tenant and step. */
 const STATS_CACHED_MAX = 100
 /** Up to here the step is small. */
 const FINE_MINUTES_MAX = 15
-
-const number = { type: 'number' } as const
 const counts = [
   'ready',
   'leased',
@@ -30,114 +26,130 @@ const counts = [
   'openOrphans',
   'unmatched',
 ] as const
-const each = (schema: typeof integer | typeof boolean) =>
-  shape(Object.fromEntries(counts.map((name) => [name, schema])))
 
-const overviewShape = shape({
-  now: instant,
-  counts: { ...each(integer), description: 'Each is counted up to a cap.' },
-  isCapped: { ...each(boolean), description: 'There are at least as many as the count says.' },
-  oldestReadyAt: { ...nullable(instant), description: 'Since when the oldest ready work is due.' },
-  definitions: shape({ sources: integer, routes: integer, workflows: integer, paused: integer }),
-  subscriptions: {
-    ...shape({ active: integer, failing: integer, paused: integer, disabled: integer }),
-    description: 'Endpoints that get our events, by status.',
+export const overviewOperations = operations('overview', (s) => ({
+  getOverview: {
+    at: 'GET /v1/overview',
+    summary: 'How much there is to do, and what this node did in the last minute',
+    answer: s.answer(
+      'The overview',
+      s.object({
+        now: s.instant,
+        counts: s
+          .object({
+            ready: s.integer,
+            leased: s.integer,
+            parked: s.integer,
+            openDeadLetters: s.integer,
+            openFailures: s.integer,
+            raisedEscalations: s.integer,
+            activeInstances: s.integer,
+            instancesWithAttention: s.integer,
+            openOrphans: s.integer,
+            unmatched: s.integer,
+          })
+          .describe('Each is counted up to a cap.'),
+        isCapped: s
+          .object({
+            ready: s.boolean,
+            leased: s.boolean,
+            parked: s.boolean,
+            openDeadLetters: s.boolean,
+            openFailures: s.boolean,
+            raisedEscalations: s.boolean,
+            activeInstances: s.boolean,
+            instancesWithAttention: s.boolean,
+            openOrphans: s.boolean,
+            unmatched: s.boolean,
+          })
+          .describe('There are at least as many as the count says.'),
+        oldestReadyAt: s.nullable(s.instant).describe('Since when the oldest ready work is due.'),
+        definitions: s.object({
+          sources: s.integer,
+          routes: s.integer,
+          workflows: s.integer,
+          paused: s.integer,
+        }),
+        subscriptions: s
+          .object({ active: s.integer, failing: s.integer, paused: s.integer, disabled: s.integer })
+          .describe('Endpoints that get our events, by status.'),
+        rates: s
+          .object({ acceptedPerMinute: s.number, donePerMinute: s.number, failedPerMinute: s.number })
+          .describe('What this node did in the last minute.'),
+      }),
+    ),
   },
-  rates: {
-    ...shape({ acceptedPerMinute: number, donePerMinute: number, failedPerMinute: number }),
-    description: 'What this node did in the last minute.',
+  getStats: {
+    at: 'GET /v1/stats',
+    summary: 'What this node did over the last minutes: by 2 seconds up to 15 minutes, by the minute beyond',
+    query: s.filters({ minutes: s.integer.min(1).max(1_440).default(15) }),
+    answer: s.answer(
+      'The figures',
+      s.object({
+        stepMs: s.integer,
+        from: s.instant.describe('When the first bucket begins; the last one is still filling.'),
+        accepted: s.list(s.integer),
+        done: s.list(s.integer),
+        retried: s.list(s.integer),
+        dead: s.list(s.integer),
+        latencyP50Ms: s.list(s.nullable(s.number)).describe('From received to done; off by a fifth at most.'),
+        latencyP95Ms: s.list(s.nullable(s.number)),
+        queueAgeMs: s
+          .list(s.nullable(s.integer))
+          .describe('How long the oldest ready work has been due; null where nobody looked.'),
+        consumers: s.list(
+          s.object({
+            consumer: s.string,
+            perMinute: s.number,
+            done: s.integer,
+            retried: s.integer,
+            dead: s.integer,
+          }),
+        ),
+        sources: s.list(s.object({ source: s.string, perMinute: s.number, accepted: s.integer })),
+      }),
+    ),
   },
-})
-
-const statsShape = shape({
-  stepMs: integer,
-  from: { ...instant, description: 'When the first bucket begins; the last one is still filling.' },
-  accepted: listOf(integer),
-  done: listOf(integer),
-  retried: listOf(integer),
-  dead: listOf(integer),
-  latencyP50Ms: {
-    ...listOf(nullable(number)),
-    description: 'From received to done; off by a fifth at most.',
-  },
-  latencyP95Ms: listOf(nullable(number)),
-  queueAgeMs: {
-    ...listOf(nullable(integer)),
-    description: 'How long the oldest ready work has been due; null where nobody looked.',
-  },
-  consumers: listOf(
-    shape({ consumer: string, perMinute: number, done: integer, retried: integer, dead: integer }),
-  ),
-  sources: listOf(shape({ source: string, perMinute: number, accepted: integer })),
-})
-
-const statsQuery = fields({
-  minutes: { type: 'integer', minimum: 1, maximum: MINUTES_MAX, default: 15 },
-})
+}))
 
 export function addOverviewRoutes(
   app: FastifyInstance,
   api: Pick<HttpApi, 'reads' | 'meter' | 'definitions' | 'subscriptions' | 'now'>,
 ): void {
+  const on = serveOn(app, overviewOperations)
   const sample = makeSampler(api)
   const stats = makeStatsText(api)
 
-  app.get(
-    '/overview',
-    {
-      schema: {
-        operationId: 'getOverview',
-        tags: ['overview'],
-        summary: 'How much there is to do, and what this node did in the last minute',
-        response: { 200: answer('The overview', overviewShape) },
+  on('getOverview', async (request) => {
+    const { tenant } = request.caller
+    const [overview, items, subscriptions] = await Promise.all([
+      sample(tenant),
+      api.definitions.list(tenant),
+      api.subscriptions.counts(tenant),
+    ])
+    const ofKind = (kind: string) => items.filter((item) => item.kind === kind).length
+    return {
+      now: iso(api.now()),
+      counts: overview.counts,
+      isCapped: Object.fromEntries(counts.map((name) => [name, overview.counts[name] >= overview.cappedAt])),
+      oldestReadyAt: isoOrNull(overview.oldestReadyAt),
+      definitions: {
+        sources: ofKind('Source'),
+        routes: ofKind('Route'),
+        workflows: ofKind('Workflow'),
+        paused: items.filter(({ status }) => status === 'paused').length,
       },
-    },
-    async (request) => {
-      const { tenant } = request.caller
-      const [overview, items, subscriptions] = await Promise.all([
-        sample(tenant),
-        api.definitions.list(tenant),
-        api.subscriptions.counts(tenant),
-      ])
-      const ofKind = (kind: string) => items.filter((item) => item.kind === kind).length
-      return {
-        now: iso(api.now()),
-        counts: overview.counts,
-        isCapped: Object.fromEntries(
-          counts.map((name) => [name, overview.counts[name] >= overview.cappedAt]),
-        ),
-        oldestReadyAt: isoOrNull(overview.oldestReadyAt),
-        definitions: {
-          sources: ofKind('Source'),
-          routes: ofKind('Route'),
-          workflows: ofKind('Workflow'),
-          paused: items.filter(({ status }) => status === 'paused').length,
-        },
-        subscriptions,
-        rates: api.meter.rates(tenant),
-      }
-    },
-  )
+      subscriptions,
+      rates: api.meter.rates(tenant),
+    }
+  })
 
-  app.get<{ Querystring: { minutes: number } }>(
-    '/stats',
-    {
-      schema: {
-        operationId: 'getStats',
-        tags: ['overview'],
-        summary:
-          'What this node did over the last minutes: by 2 seconds up to 15 minutes, by the minute beyond',
-        querystring: statsQuery,
-        response: { 200: answer('The figures', statsShape) },
-      },
-    },
-    async (request, reply) => {
-      const { tenant } = request.caller
-      await sample(tenant)
-      reply.type('application/json')
-      return stats(tenant, request.query.minutes)
-    },
-  )
+  on('getStats', async (request, reply) => {
+    const { tenant } = request.caller
+    await sample(tenant)
+    reply.type('application/json')
+    return stats(tenant, request.query.minutes)
+  })
 }
 
 /** The figures as they are sent, at most so old: screens that look together share one. */

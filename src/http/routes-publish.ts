@@ -16,11 +16,68 @@ import { JsonError, type JsonValue, parseJson } from '../core/foundation/json/in
 import type { HttpApi } from './api.ts'
 import { CLOUD_BATCH, CLOUD_EVENT } from './cloudevents.ts'
 import { refusedJson } from './json-refusal.ts'
-import { anything, listOf, ref } from './schemas-answers.ts'
+import { operations, serveOn, shape } from './operations.ts'
 
 const BATCH_MAX = 500
 const DEPTH_MAX = 64
 const FAULTS_TOLD_MAX = 20
+
+export const cloudEventShape = shape('CloudEvent', 'A CloudEvent 1.0.', (s) =>
+  s
+    .object({
+      specversion: s.literal('1.0').meta({ type: 'string', const: '1.0' }),
+      id: s.textOf(1_024).describe('With `source`, the name of the event.'),
+      source: s.textOf(1_024).describe('A URI reference.'),
+      type: s.textOf(255).describe('The subject of the event.'),
+      subject: s.nullable(s.string).describe('The id of the object that it is about.').optional(),
+      time: s.nullable(s.instant).optional(),
+      datacontenttype: s.nullable(s.string).optional(),
+      dataschema: s.nullable(s.string).optional(),
+      data: s.any.describe('The payload: JSON, or a text where `datacontenttype` is not JSON.').optional(),
+      data_base64: s
+        .nullable(s.string)
+        .describe('The payload where it is bytes; instead of `data`.')
+        .optional(),
+    })
+    .meta({ additionalProperties: { type: ['string', 'integer', 'boolean', 'null'] } }),
+)
+
+const publishedShape = shape('Published', '', (s) =>
+  s.union(
+    s.object({
+      id: s.string.describe('The `id` that was sent.'),
+      eventId: s.string.describe('Its id here; of a duplicate, that of the first.'),
+      duplicate: s.boolean,
+    }),
+    s.object({
+      items: s.list(
+        s.object({
+          id: s.string.describe('The `id` that was sent.'),
+          eventId: s.string.describe('Its id here; of a duplicate, that of the first.'),
+          duplicate: s.boolean,
+        }),
+      ),
+    }),
+  ),
+)
+
+export const publishOperations = operations('events', (s) => ({
+  publishEvents: {
+    at: 'POST /v1/events',
+    config: { isIdempotent: true },
+    summary: 'Publish events as CloudEvents',
+    description:
+      'One event as JSON, a batch of up to 500, or one in binary mode: attributes as headers `ce-…`, the data as the body. `type` is the subject. Publishing is idempotent by `source` and `id` for seven days. The answer comes when all is durable; if the store fails for some, the answer is 503 and `details.items` says which were kept: send all of it again.',
+    content: {
+      'application/cloudevents+json': s.ref(cloudEventShape),
+      'application/cloudevents-batch+json': s.list(s.ref(cloudEventShape)).max(500),
+      '*/*': s.any.describe('Binary mode: the data itself.'),
+    },
+    answers: {
+      202: s.answer('Kept and durable: the one, or an item for each, in order.', s.ref(publishedShape)),
+    },
+  },
+}))
 
 export function addPublishRoutes(
   app: FastifyInstance,
@@ -29,6 +86,7 @@ export function addPublishRoutes(
 ): void {
   // Its own readers: in binary mode a body of any type is data.
   app.register(async (scope) => {
+    const on = serveOn(scope, publishOperations)
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser(
       /^application\/cloudevents(-batch)?\+json/i,
@@ -44,34 +102,8 @@ export function addPublishRoutes(
       },
     )
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-    scope.post(
-      '/events',
-      {
-        bodyLimit: limits.eventBodyLimit,
-        config: { isIdempotent: true },
-        // The parser checks the event, and its errors use the words of CloudEvents.
-        validatorCompiler: () => () => true,
-        schema: {
-          operationId: 'publishEvents',
-          tags: ['events'],
-          summary: 'Publish events as CloudEvents',
-          description:
-            'One event as JSON, a batch of up to 500, or one in binary mode: attributes as headers `ce-…`, the data as the body. `type` is the subject. Publishing is idempotent by `source` and `id` for seven days. The answer comes when all is durable; if the store fails for some, the answer is 503 and `details.items` says which were kept: send all of it again.',
-          body: {
-            content: {
-              [CLOUD_EVENT]: { schema: ref('CloudEvent') },
-              [CLOUD_BATCH]: { schema: { ...listOf(ref('CloudEvent')), maxItems: BATCH_MAX } },
-              '*/*': { schema: { ...anything, description: 'Binary mode: the data itself.' } },
-            },
-          },
-          response: {
-            202: {
-              description: 'Kept and durable: the one, or an item for each, in order.',
-              content: { 'application/json': { schema: ref('Published') } },
-            },
-          },
-        },
-      },
+    on(
+      'publishEvents',
       async (request, reply) => {
         const { results, isBatch } = readEvents(request)
         const drafts = checkAll(results, isBatch)
@@ -86,6 +118,7 @@ export function addPublishRoutes(
         if (failed !== undefined && !failed.ok) throw isBatch ? partly(failed.error, items) : failed.error
         return reply.code(202).send(isBatch ? { items } : items[0])
       },
+      { bodyLimit: limits.eventBodyLimit, validatorCompiler: () => () => true },
     )
   })
 }

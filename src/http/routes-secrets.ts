@@ -8,94 +8,111 @@ import { OWN_SECRETS, SECRET_NAME } from '../core/secrets/index.ts'
 import type { SecretRow } from '../ports/vault.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
-import { fields, type PageQuery, page, splitQuery } from './schemas.ts'
-import {
-  answer,
-  boolean,
-  empty,
-  instant,
-  integer,
-  nullable,
-  pageOf,
-  shape,
-  string,
-} from './schemas-answers.ts'
+import { operations, serveOn } from './operations.ts'
+import { readFilter, showPage } from './queries.ts'
+import type { Kit } from './schema-kit.ts'
 import { iso } from './shapes.ts'
 
-const VALUE_LENGTH_MAX = 65_536
 const OVERLAP_MS_MAX = 7 * DAY
 
-const overlap = {
-  type: 'string',
-  maxLength: 32,
-  description:
-    'How long the former value stays valid beside the new one, from `0s` to `7d`. Left out: not at all, nor do those before it.',
-} as const
+const secretName = (s: Kit) =>
+  s.string
+    .meta({ pattern: SECRET_NAME })
+    .describe(
+      'Letters, digits, dots, hyphens and underscores, at most 128; the first is a letter or a digit.',
+    )
 
-const secretName = {
-  type: 'string',
-  pattern: SECRET_NAME,
-  description:
-    'Letters, digits, dots, hyphens and underscores, at most 128; the first is a letter or a digit.',
-} as const
-const nameParams = fields({ name: secretName }, ['name'])
-
-const rowShape = shape({
-  name: string,
-  version: { ...nullable(integer), description: 'Of the value in use; null: there is only a pending one.' },
-  fingerprint: {
-    ...nullable(string),
-    description:
-      'Of the value in use: tells values apart and says nothing of them. null: there is none, or it does not open.',
-  },
-  hasPending: boolean,
-  pendingFingerprint: { ...nullable(string), description: 'Of the pending value.' },
-  oldUntil: {
-    type: 'array',
-    items: instant,
-    description: 'Until when each former value is valid beside the one in use, the latest one first.',
-  },
-  updatedAt: instant,
-  updatedBy: string,
-})
-const versionShape = shape({ name: string, version: integer })
-
-export function addSecretRoutes(app: FastifyInstance, api: Pick<HttpApi, 'secrets'>): void {
-  const list = {
-    operationId: 'listSecrets',
-    tags: ['secrets'],
+export const secretsOperations = operations('secrets', (s) => ({
+  listSecrets: {
+    at: 'GET /v1/secrets',
+    config: { role: 'admin' },
     summary: 'Names and versions of the tenant’s secrets; never their values',
-    querystring: fields(page),
-    response: { 200: answer('A page', pageOf(rowShape)) },
-  }
-  app.get<{ Querystring: PageQuery }>(
-    '/secrets',
-    { config: { role: 'admin' }, schema: list },
-    async (request) => {
-      const { items, nextCursor } = await api.secrets.list(request.caller.tenant, splitQuery(request.query))
-      return { items: items.map(showSecret), nextCursor }
-    },
-  )
-
-  const set = {
-    operationId: 'setSecret',
-    tags: ['secrets'],
+    query: s.page({}),
+    answer: s.pageOf(
+      s.object({
+        name: s.string,
+        version: s.nullable(s.integer).describe('Of the value in use; null: there is only a pending one.'),
+        fingerprint: s
+          .nullable(s.string)
+          .describe(
+            'Of the value in use: tells values apart and says nothing of them. null: there is none, or it does not open.',
+          ),
+        hasPending: s.boolean,
+        pendingFingerprint: s.nullable(s.string).describe('Of the pending value.'),
+        oldUntil: s
+          .list(s.instant)
+          .describe('Until when each former value is valid beside the one in use, the latest one first.'),
+        updatedAt: s.instant,
+        updatedBy: s.string,
+      }),
+    ),
+  },
+  setSecret: {
+    at: 'POST /v1/secrets',
+    config: { role: 'admin', answerIsSecret: true },
     summary:
       'Set a secret: in use at once, or pending until it is promoted, or verified by the rotation of a credential',
-    body: fields(
-      {
-        name: secretName,
-        value: { type: 'string', minLength: 1, maxLength: VALUE_LENGTH_MAX },
-        pending: { type: 'boolean', default: false },
-        overlap,
-      },
-      ['name', 'value'],
+    body: s.fields({
+      name: secretName(s),
+      value: s.textOf(65_536),
+      pending: s.boolean.default(false),
+      overlap: s.string
+        .max(32)
+        .describe(
+          'How long the former value stays valid beside the new one, from `0s` to `7d`. Left out: not at all, nor do those before it.',
+        )
+        .optional(),
+    }),
+    answers: {
+      201: s.answer('Set', s.object({ name: s.string, version: s.integer })),
+    },
+  },
+  promoteSecret: {
+    at: 'POST /v1/secrets/:name/promote',
+    config: { role: 'admin' },
+    summary: 'Put a secret’s pending value in use',
+    params: s.fields({ name: secretName(s) }),
+    body: s.filters({
+      overlap: s.string
+        .max(32)
+        .describe(
+          'How long the former value stays valid beside the new one, from `0s` to `7d`. Left out: not at all, nor do those before it.',
+        ),
+    }),
+    answer: s.answer('In use', s.object({ name: s.string, version: s.integer })),
+  },
+  rewrapSecrets: {
+    at: 'POST /v1/secrets/rewrap',
+    config: { role: 'admin' },
+    summary: 'Seal the tenant’s secrets with the current master key; values stay as they are',
+    answer: s.answer(
+      'Sealed',
+      s.object({
+        rewrapped: s.integer.describe('How many another master key had sealed.'),
+        unreadable: s
+          .list(s.string)
+          .describe('Names of those that no master key of this node opens; they are left as they are.'),
+      }),
     ),
-    response: { 201: answer('Set', versionShape) },
-  }
-  app.post<{ Body: { name: string; value: string; pending: boolean; overlap?: string } }>(
-    '/secrets',
-    { bodyLimit: BODY_BYTES_MAX.secret, config: { role: 'admin', answerIsSecret: true }, schema: set },
+  },
+  removeSecret: {
+    at: 'DELETE /v1/secrets/:name',
+    config: { role: 'admin' },
+    summary: 'Remove a secret with all its values',
+    params: s.fields({ name: secretName(s) }),
+    answers: {
+      204: s.empty('It is gone'),
+    },
+  },
+}))
+
+export function addSecretRoutes(app: FastifyInstance, api: Pick<HttpApi, 'secrets'>): void {
+  const on = serveOn(app, secretsOperations)
+  on('listSecrets', async (request) => {
+    return showPage(await api.secrets.list(request.caller.tenant, readFilter(request.query)), showSecret)
+  })
+  on(
+    'setSecret',
     async (request, reply) => {
       const { tenant, actor } = request.caller
       const { name, value, pending } = request.body
@@ -113,68 +130,25 @@ export function addSecretRoutes(app: FastifyInstance, api: Pick<HttpApi, 'secret
       reply.code(201)
       return { name, version }
     },
+    { bodyLimit: BODY_BYTES_MAX.secret },
   )
-
-  const promote = {
-    operationId: 'promoteSecret',
-    tags: ['secrets'],
-    summary: 'Put a secret’s pending value in use',
-    params: nameParams,
-    body: fields({ overlap }),
-    response: { 200: answer('In use', versionShape) },
-  }
-  app.post<{ Params: { name: string }; Body: { overlap?: string } }>(
-    '/secrets/:name/promote',
-    { config: { role: 'admin' }, schema: promote },
-    async (request) => {
-      const { tenant, actor } = request.caller
-      const { name } = request.params
-      refuseOwn(name)
-      const overlapMs = readOverlap(request.body.overlap)
-      const { version } = await api.secrets.promote(tenant, name, actor, overlapMs)
-      return { name, version }
-    },
-  )
-
-  const rewrap = {
-    operationId: 'rewrapSecrets',
-    tags: ['secrets'],
-    summary: 'Seal the tenant’s secrets with the current master key; values stay as they are',
-    response: {
-      200: answer(
-        'Sealed',
-        shape({
-          rewrapped: { ...integer, description: 'How many another master key had sealed.' },
-          unreadable: {
-            type: 'array',
-            items: string,
-            description: 'Names of those that no master key of this node opens; they are left as they are.',
-          },
-        }),
-      ),
-    },
-  }
-  app.post('/secrets/rewrap', { config: { role: 'admin' }, schema: rewrap }, async (request) => {
+  on('promoteSecret', async (request) => {
+    const { tenant, actor } = request.caller
+    const { name } = request.params
+    refuseOwn(name)
+    const overlapMs = readOverlap(request.body.overlap)
+    const { version } = await api.secrets.promote(tenant, name, actor, overlapMs)
+    return { name, version }
+  })
+  on('rewrapSecrets', async (request) => {
     const { rewrapped, unreadable } = await api.secrets.rewrap([request.caller.tenant])
     return { rewrapped, unreadable: unreadable.map(({ name }) => name) }
   })
-
-  const remove = {
-    operationId: 'removeSecret',
-    tags: ['secrets'],
-    summary: 'Remove a secret with all its values',
-    params: nameParams,
-    response: { 204: empty('It is gone') },
-  }
-  app.delete<{ Params: { name: string } }>(
-    '/secrets/:name',
-    { config: { role: 'admin' }, schema: remove },
-    async (request, reply) => {
-      const { tenant, actor } = request.caller
-      await api.secrets.remove(tenant, request.params.name, actor)
-      return reply.code(204).send()
-    },
-  )
+  on('removeSecret', async (request, reply) => {
+    const { tenant, actor } = request.caller
+    await api.secrets.remove(tenant, request.params.name, actor)
+    return reply.code(204).send()
+  })
 }
 
 function readOverlap(text: string | undefined): number {

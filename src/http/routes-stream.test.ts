@@ -130,13 +130,13 @@ test('[FD10] a reader that does not read loses its connection and its seat', asy
   client.on('error', () => {})
   try {
     client.pause()
-    client.write('GET /stream HTTP/1.1\r\nhost: here\r\nauthorization: Bearer good\r\n\r\n')
+    client.write('GET /v1/stream HTTP/1.1\r\nhost: here\r\nauthorization: Bearer good\r\n\r\n')
     // Until everything between here and there is full.
     while (!isCut) {
       feed.announce(OURS, { type: 'replay', id: 'x'.repeat(500_000) })
       await new Promise((done) => setTimeout(done, 2))
     }
-    const next = await fetch(`${url}/stream`, { headers: { authorization: 'Bearer good' } })
+    const next = await fetch(`${url}/v1/stream`, { headers: { authorization: 'Bearer good' } })
     expect(next.status).toBe(200)
     await next.body?.cancel()
   } finally {

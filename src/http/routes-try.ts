@@ -7,106 +7,159 @@ import type { EventId, TenantId } from '../core/foundation/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../core/foundation/json/index.ts'
 import { hideRequest } from '../core/secrets/index.ts'
 import type { Finding } from '../definitions/index.ts'
-import type { GivenEvent, Tried } from '../engine/observe/index.ts'
+import type { Tried } from '../engine/observe/index.ts'
+import { ledgerEntryShape } from './answer-shapes.ts'
 import type { HttpApi } from './api.ts'
 import { assertRole } from './auth.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
 import { type CompileFiles, refuseErrors } from './definition-files.ts'
-import { findings } from './routes-definitions.ts'
-import { fields, idParams, oneOf, text } from './schemas.ts'
-import {
-  answer,
-  anything,
-  boolean,
-  integer,
-  listOf,
-  nullable,
-  ref,
-  shape,
-  string,
-} from './schemas-answers.ts'
+import { operations, serveOn } from './operations.ts'
+import { finding } from './routes-definitions.ts'
+import type { Kit } from './schema-kit.ts'
 import { readerOf } from './sensitive.ts'
 import { showLedgerEntry } from './shapes.ts'
 import { seesTokens } from './shapes-webhooks.ts'
-
-type AskedEvent = EventId | GivenEvent
-
-const event = {
-  description: 'The id of an accepted event, or one given in place.',
-  anyOf: [
-    { type: 'string', minLength: 1, maxLength: 128 },
-    fields(
-      {
-        subject: text,
-        source: { ...text, description: 'A source in force names its object and dedup key.' },
-        data: anything,
-        headers: { type: 'object', maxProperties: 200, additionalProperties: { type: 'string' } },
-      },
-      ['subject', 'data'],
-    ),
-  ],
-} as const
-const why = listOf(
-  shape({ part: string, holds: boolean, saw: { ...string, description: 'What it looked at.' } }, ['saw']),
-)
-const tried = shape(
-  {
-    route: shape({ name: string, hash: string, status: string }),
-    subjectFits: boolean,
-    matched: boolean,
-    why,
-    elements: nullable({
-      ...integer,
-      description:
-        'How many items it makes, one per element; what follows is about the first. null: one, of the whole event.',
-    }),
-    lane: nullable({ ...string, description: 'What `order.by`, `debounce.by` or `concurrency.by` gives.' }),
-    key: nullable(string),
-    action: nullable(
-      shape(
-        {
-          type: oneOf(['http', 'function', 'emit', 'start', 'schedule', 'unschedule', 'agent']),
-          request: shape({
-            method: string,
-            url: string,
-            headers: { type: 'object', additionalProperties: string },
-            body: nullable(string),
-          }),
-          function: shape({ name: string, codeHash: string, input: anything }),
-          emit: shape({ subject: string, data: anything }),
-          start: shape({ workflow: string, input: anything }),
-          schedule: shape({ name: string, cron: string, zone: string, subject: string, data: anything }),
-          unschedule: shape({ name: string }),
-          agent: shape({ name: string, system: nullable(string), user: string }),
-        },
-        ['request', 'function', 'emit', 'start', 'schedule', 'unschedule', 'agent'],
-      ),
-    ),
-    ledger: nullable(
-      shape(
-        {
-          verdict: oneOf(['would-call', 'would-skip', 'would-wait', 'would-park']),
-          reason: string,
-          entry: ref('LedgerEntry'),
-        },
-        ['entry'],
-      ),
-    ),
-    problem: shape({
-      at: oneOf(['where', 'each', 'order', 'key', 'do']),
-      message: string,
-      path: nullable(string),
-      type: nullable(string),
-    }),
-    findings,
-  },
-  ['problem', 'findings'],
-)
 
 /** What stands in a request in places of credentials is for operators. */
 function hideAction(action: NonNullable<Tried['action']>): Tried['action'] {
   return action.type !== 'http' ? action : { ...action, request: hideRequest(action.request) }
 }
+
+const triedEvent = (s: Kit) =>
+  s.fields({
+    subject: s.text,
+    source: s.text.describe('A source in force names its object and dedup key.').optional(),
+    data: s.any,
+    headers: s.record(s.string).meta({ maxProperties: 200 }).optional(),
+  })
+
+const triedPart = (s: Kit) =>
+  s.object({ part: s.string, holds: s.boolean, saw: s.string.describe('What it looked at.').optional() })
+
+export const tryOperations = operations('try', (s) => ({
+  tryRoute: {
+    at: 'POST /v1/try',
+    config: { role: 'viewer', readsOnly: true },
+    summary: 'What a route would do with an event; calls nobody and writes nothing',
+    body: s.fields({
+      route: s.text.describe('The name of a route in force.').optional(),
+      yaml: s.textOf(262_144).describe('Or one that is not applied; for operators.').optional(),
+      event: s
+        .union(s.as<EventId>(s.textOf(128)), triedEvent(s))
+        .describe('The id of an accepted event, or one given in place.'),
+    }),
+    answer: s.answer(
+      'Match, key, request and verdict',
+      s.object({
+        route: s.object({ name: s.string, hash: s.string, status: s.string }),
+        subjectFits: s.boolean,
+        matched: s.boolean,
+        why: s.list(triedPart(s)),
+        elements: s
+          .nullable(s.integer)
+          .describe(
+            'How many items it makes, one per element; what follows is about the first. null: one, of the whole event.',
+          ),
+        lane: s.nullable(s.string).describe('What `order.by`, `debounce.by` or `concurrency.by` gives.'),
+        key: s.nullable(s.string),
+        action: s.nullable(
+          s.object({
+            type: s.enum(['http', 'function', 'emit', 'start', 'schedule', 'unschedule', 'agent']),
+            request: s
+              .object({
+                method: s.string,
+                url: s.string,
+                headers: s.record(s.string),
+                body: s.nullable(s.string),
+              })
+              .optional(),
+            function: s.object({ name: s.string, codeHash: s.string, input: s.any }).optional(),
+            emit: s.object({ subject: s.string, data: s.any }).optional(),
+            start: s.object({ workflow: s.string, input: s.any }).optional(),
+            schedule: s
+              .object({ name: s.string, cron: s.string, zone: s.string, subject: s.string, data: s.any })
+              .optional(),
+            unschedule: s.object({ name: s.string }).optional(),
+            agent: s.object({ name: s.string, system: s.nullable(s.string), user: s.string }).optional(),
+          }),
+        ),
+        ledger: s.nullable(
+          s.object({
+            verdict: s.enum(['would-call', 'would-skip', 'would-wait', 'would-park']),
+            reason: s.string,
+            entry: s.ref(ledgerEntryShape).optional(),
+          }),
+        ),
+        problem: s
+          .object({
+            at: s.enum(['where', 'each', 'order', 'key', 'do']),
+            message: s.string,
+            path: s.nullable(s.string),
+            type: s.nullable(s.string),
+          })
+          .optional(),
+        findings: s.list(finding(s)).optional(),
+      }),
+    ),
+  },
+  tryExpression: {
+    at: 'POST /v1/try/expression',
+    config: { role: 'viewer', readsOnly: true },
+    summary: 'The value of an expression over an event',
+    body: s.fields({
+      expression: s.textOf(65_536),
+      as: s
+        .enum(['pick', 'send', 'condition'])
+        .describe('An expression, a text with `{{ }}`, or a condition.'),
+      event: s
+        .union(s.as<EventId>(s.textOf(128)), triedEvent(s))
+        .describe('The id of an accepted event, or one given in place.'),
+    }),
+    answer: s.answer(
+      'The value, or what is wrong',
+      s.object({
+        ok: s.boolean,
+        value: s.any.optional(),
+        type: s.string.optional(),
+        message: s.string.optional(),
+        at: s.integer.describe('Where in the text, from 0.').optional(),
+      }),
+    ),
+  },
+  explainEvent: {
+    at: 'GET /v1/events/:id/explain',
+    summary: 'Who wants an event by the definitions in force, who does not, and why',
+    params: s.byId<EventId>(),
+    answer: s.answer(
+      'Every consumer',
+      s.object({
+        eventId: s.string,
+        subject: s.string,
+        consumers: s.list(
+          s.object({
+            kind: s.string,
+            name: s.string,
+            verdict: s.enum([
+              'matched',
+              'would-match',
+              'gave-way',
+              'ambiguous',
+              'subject',
+              'condition',
+              'error',
+              'kept',
+              'unmatchable',
+            ]),
+            status: s.enum(['active', 'paused', 'disabled', 'gone']),
+            patterns: s.list(s.string),
+            why: s.list(triedPart(s)),
+            workId: s.string.optional(),
+          }),
+        ),
+      }),
+    ),
+  },
+}))
 
 export function addTryRoutes(
   app: FastifyInstance,
@@ -114,31 +167,9 @@ export function addTryRoutes(
   limits: { readonly eventBodyLimit: number },
   compileFiles: CompileFiles,
 ): void {
-  app.post<{ Body: { route?: string; yaml?: string; event: AskedEvent } }>(
-    '/try',
-    {
-      bodyLimit: limits.eventBodyLimit + BODY_BYTES_MAX.yaml,
-      config: { role: 'viewer', readsOnly: true },
-      schema: {
-        operationId: 'tryRoute',
-        tags: ['try'],
-        summary: 'What a route would do with an event; calls nobody and writes nothing',
-        body: fields(
-          {
-            route: { ...text, description: 'The name of a route in force.' },
-            yaml: {
-              type: 'string',
-              minLength: 1,
-              maxLength: 262_144,
-              description: 'Or one that is not applied; for operators.',
-            },
-            event,
-          },
-          ['event'],
-        ),
-        response: { 200: answer('Match, key, request and verdict', tried) },
-      },
-    },
+  const on = serveOn(app, tryOperations)
+  on(
+    'tryRoute',
     async (request, reply) => {
       const { tenant } = request.caller
       const { route, yaml } = request.body
@@ -170,6 +201,7 @@ export function addTryRoutes(
       }
       return reply.type('application/json').send(stringifyJson(shown as unknown as JsonValue))
     },
+    { bodyLimit: limits.eventBodyLimit + BODY_BYTES_MAX.yaml },
   )
 
   const readRoute = async (
@@ -188,43 +220,8 @@ export function addTryRoutes(
     return { document: routes[0] as RouteDocument, findings: compiled.findings }
   }
 
-  app.post<{ Body: { expression: string; as: 'pick' | 'send' | 'condition'; event: AskedEvent } }>(
-    '/try/expression',
-    {
-      bodyLimit: limits.eventBodyLimit,
-      config: { role: 'viewer', readsOnly: true },
-      schema: {
-        operationId: 'tryExpression',
-        tags: ['try'],
-        summary: 'The value of an expression over an event',
-        body: fields(
-          {
-            expression: { type: 'string', minLength: 1, maxLength: 65_536 },
-            as: {
-              ...oneOf(['pick', 'send', 'condition']),
-              description: 'An expression, a text with `{{ }}`, or a condition.',
-            },
-            event,
-          },
-          ['expression', 'as', 'event'],
-        ),
-        response: {
-          200: answer(
-            'The value, or what is wrong',
-            shape(
-              {
-                ok: boolean,
-                value: anything,
-                type: string,
-                message: string,
-                at: { ...integer, description: 'Where in the text, from 0.' },
-              },
-              ['value', 'type', 'message', 'at'],
-            ),
-          ),
-        },
-      },
-    },
+  on(
+    'tryExpression',
     async (request, reply) => {
       const { expression, as, event: asked } = request.body
       const computed = await api.inspect.compute(
@@ -240,60 +237,17 @@ export function addTryRoutes(
           : { ok: false, message: computed.message }
       return reply.type('application/json').send(stringifyJson(shown))
     },
+    { bodyLimit: limits.eventBodyLimit },
   )
 
-  app.get<{ Params: { id: EventId } }>(
-    '/events/:id/explain',
-    {
-      schema: {
-        operationId: 'explainEvent',
-        tags: ['try'],
-        summary: 'Who wants an event by the definitions in force, who does not, and why',
-        params: idParams,
-        response: {
-          200: answer(
-            'Every consumer',
-            shape({
-              eventId: string,
-              subject: string,
-              consumers: listOf(
-                shape(
-                  {
-                    kind: string,
-                    name: string,
-                    verdict: oneOf([
-                      'matched',
-                      'would-match',
-                      'gave-way',
-                      'ambiguous',
-                      'subject',
-                      'condition',
-                      'error',
-                      'kept',
-                      'unmatchable',
-                    ]),
-                    status: oneOf(['active', 'paused', 'disabled', 'gone']),
-                    patterns: listOf(string),
-                    why,
-                    workId: string,
-                  },
-                  ['workId'],
-                ),
-              ),
-            }),
-          ),
-        },
-      },
-    },
-    async (request) => {
-      const { id } = request.params
-      const { caller } = request
-      const { subject, consumers } = await api.inspect.explain(caller.tenant, id, readerOf(caller))
-      const shown = consumers.map(({ workId, ...rest }) => ({
-        ...rest,
-        ...(workId === null ? {} : { workId }),
-      }))
-      return { eventId: id, subject, consumers: shown }
-    },
-  )
+  on('explainEvent', async (request) => {
+    const { id } = request.params
+    const { caller } = request
+    const { subject, consumers } = await api.inspect.explain(caller.tenant, id, readerOf(caller))
+    const shown = consumers.map(({ workId, ...rest }) => ({
+      ...rest,
+      ...(workId === null ? {} : { workId }),
+    }))
+    return { eventId: id, subject, consumers: shown }
+  })
 }

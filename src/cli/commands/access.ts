@@ -5,34 +5,24 @@ import { type Command, Option } from 'commander'
 import { type Answer, type Cli, handle } from '../command.ts'
 import { usageError } from '../failure.ts'
 import { readSecret } from '../input.ts'
+import { action, addList } from '../resource.ts'
 
 export function addSecretCommands(program: Command, cli: Cli): void {
   const secrets = program
     .command('secrets')
     .description('secrets that definitions refer to; values never come out')
   const list = secrets.command('list', { isDefault: true }).description('list names and versions')
-  handle(list, cli, async (session) => {
-    const answer = await session.api.get<Answer<'listSecrets'>>('/v1/secrets')
-    session.show(answer, ({ items }) => {
-      const { out } = session
-      const columns = [
-        { title: 'NAME', min: 12 },
-        { title: 'VERSION', align: 'right' as const },
-        { title: 'FINGERPRINT' },
-        { title: 'PENDING' },
-        { title: 'UPDATED' },
-        { title: 'BY', min: 8 },
-      ]
-      const rows = items.map((item) => [
-        item.name,
-        item.version,
-        item.fingerprint,
-        item.hasPending ? 'yes' : 'no',
-        out.time(item.updatedAt),
-        item.updatedBy,
-      ])
-      out.table(columns, rows)
-    })
+  addList(list, cli, {
+    operation: 'listSecrets',
+    isWhole: true,
+    columns: [
+      ['NAME', (one) => one.name, 12],
+      ['VERSION', (one) => one.version, 'right'],
+      ['FINGERPRINT', (one) => one.fingerprint],
+      ['PENDING', (one) => (one.hasPending ? 'yes' : 'no')],
+      ['UPDATED', (one, { out }) => out.time(one.updatedAt)],
+      ['BY', (one) => one.updatedBy, 8],
+    ],
   })
   const set = secrets
     .command('set')
@@ -50,16 +40,20 @@ export function addSecretCommands(program: Command, cli: Cli): void {
       session.out.line(`${answer.name} is kept as version ${answer.version}${waits}`),
     )
   })
-  const promote = secrets
-    .command('promote')
-    .argument('<name>', 'its name')
-    .description('put the pending value in use')
-    .option('--overlap <duration>', 'how long the former value stays valid beside it, up to 7d', '0s')
-  handle<{ overlap: string }>(promote, cli, async (session, { overlap }, name) => {
-    const path = `/v1/secrets/${encodeURIComponent(String(name))}/promote`
-    const answer = await session.api.post<Answer<'promoteSecret'>>(path, { overlap })
-    session.show(answer, () => session.out.line(`${answer.name} is in use as version ${answer.version}`))
-  })
+  action({
+    verb: 'promote',
+    on: ['name', 'its name'],
+    description: 'put the pending value in use',
+    operation: 'promoteSecret',
+    options: [
+      [
+        '--overlap <duration>',
+        'how long the former value stays valid beside it, up to 7d',
+        { default: '0s' },
+      ],
+    ],
+    say: ({ name, version }) => `${name} is in use as version ${version}`,
+  })(secrets, cli)
   const rewrap = secrets
     .command('rewrap')
     .description('seal all secrets with the current master key; the start of a node does so too')
@@ -88,30 +82,18 @@ export function addKeyCommands(program: Command, cli: Cli): void {
   const list = keys
     .command('list', { isDefault: true })
     .description('list keys; their text is never shown again')
-  handle(list, cli, async (session) => {
-    const answer = await session.api.get<Answer<'listKeys'>>('/v1/keys')
-    session.show(answer, ({ items }) => {
-      const { out } = session
-      const columns = [
-        { title: 'ID' },
-        { title: 'NAME', min: 10 },
-        { title: 'ROLE' },
-        { title: 'PERMISSIONS', min: 8 },
-        { title: 'CREATED' },
-        { title: 'EXPIRES' },
-        { title: 'LAST USED' },
-      ]
-      const rows = items.map((key) => [
-        key.id,
-        key.name,
-        key.role,
-        key.permissions.join(' '),
-        out.time(key.createdAt),
-        key.isExpired ? out.state('expired') : out.time(key.expiresAt),
-        out.time(key.lastUsedAt),
-      ])
-      out.table(columns, rows)
-    })
+  addList(list, cli, {
+    operation: 'listKeys',
+    isWhole: true,
+    columns: [
+      ['ID', (one) => one.id],
+      ['NAME', (one) => one.name, 10],
+      ['ROLE', (one) => one.role],
+      ['PERMISSIONS', (one) => one.permissions.join(' '), 8],
+      ['CREATED', (one, { out }) => out.time(one.createdAt)],
+      ['EXPIRES', (one, { out }) => (one.isExpired ? out.state('expired') : out.time(one.expiresAt))],
+      ['LAST USED', (one, { out }) => out.time(one.lastUsedAt)],
+    ],
   })
   const create = keys
     .command('create')
@@ -160,39 +142,32 @@ export function addTenantCommands(program: Command, cli: Cli): void {
     .command('tenants')
     .description('the walls between customers; needs the node’s admin key')
   const list = tenants.command('list', { isDefault: true }).description('list tenants')
-  handle(list, cli, async (session) => {
-    const answer = await session.api.get<Answer<'listTenants'>>('/v1/tenants')
-    session.show(answer, ({ items }) => {
-      const { out } = session
-      const columns = [{ title: 'NAME' }, { title: 'CREATED' }, { title: 'DESCRIPTION', min: 16 }]
-      out.table(
-        columns,
-        items.map((tenant) => [tenant.name, out.time(tenant.createdAt), tenant.description ?? '']),
-      )
-    })
+  addList(list, cli, {
+    operation: 'listTenants',
+    isWhole: true,
+    columns: [
+      ['NAME', (one) => one.name],
+      ['CREATED', (one, { out }) => out.time(one.createdAt)],
+      ['DESCRIPTION', (one) => one.description ?? '', 16],
+    ],
   })
-  const create = tenants
-    .command('create')
-    .argument('<name>', 'small letters, digits and hyphens')
-    .description('make a tenant')
-    .option('--description <text>', 'who it is')
-  handle<{ description?: string }>(create, cli, async (session, { description }, name) => {
-    const body = { name, ...(description !== undefined && { description }) }
-    const answer = await session.api.post<Answer<'createTenant'>>('/v1/tenants', body)
-    session.show(answer, () => session.out.line(`tenant ${answer.name} is there`))
-  })
+  action({
+    verb: 'create',
+    on: ['name', 'small letters, digits and hyphens'],
+    description: 'make a tenant',
+    operation: 'createTenant',
+    options: [['--description <text>', 'who it is']],
+    say: ({ name }) => `tenant ${name} is there`,
+  })(tenants, cli)
 }
 
-export function addConfirmCopyCommand(program: Command, cli: Cli): void {
-  const confirmCopy = program
-    .command('confirm-copy')
-    .argument('<code>', 'the code that /readyz, the log and the page of the paused node name')
-    .description('let a paused node run on a copied data file or with another master key, without a restart')
-  handle(confirmCopy, cli, async (session, _options, code) => {
-    const answer = await session.api.post<Answer<'confirmCopy'>>('/v1/node/confirm-copy', { code })
-    session.show(answer, () => session.out.line('the node runs'))
-  })
-}
+export const addConfirmCopyCommand = action({
+  verb: 'confirm-copy',
+  on: ['code', 'the code that /readyz, the log and the page of the paused node name'],
+  description: 'let a paused node run on a copied data file or with another master key, without a restart',
+  operation: 'confirmCopy',
+  say: () => 'the node runs',
+})
 
 export function addConsoleCommand(program: Command, cli: Cli): void {
   const command = program

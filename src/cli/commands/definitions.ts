@@ -9,6 +9,7 @@ import type { DefinitionFile, Finding } from '../../definitions/index.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { CliError, EXIT, usageError } from '../failure.ts'
 import { confirm } from '../input.ts'
+import { addList, type Columns } from '../resource.ts'
 import { count } from '../text.ts'
 
 type Plan = Answer<'planDefinitions'>
@@ -70,15 +71,31 @@ export function addDefinitionCommands(program: Command, cli: Cli): void {
   const versions = program
     .command('versions')
     .description('list the versions of the definitions, newest first')
-  handle(versions, cli, listVersions)
+  addList(versions, cli, {
+    operation: 'listDefinitionVersions',
+    isWhole: true,
+    columns: [
+      ['VERSION', (one) => one.version, 'right'],
+      ['APPLIED', (one, { out }) => out.time(one.appliedAt)],
+      ['BY', (one) => one.by, 8],
+      ['CHANGES', (one) => one.changes, 'right'],
+      ['HASH', (one) => one.hash, 16],
+    ],
+  })
 
   const definitions = program
     .command('definitions')
     .argument('[name]', 'one of them; where several have the name, <kind>/<name>')
     .description('list the definitions in force, or print one as YAML')
-  handle(definitions, cli, (session, _options, name) =>
-    name === undefined ? listDefinitions(session) : printDefinition(session, name),
-  )
+  const columns: Columns<Item> = [
+    ['KIND', (one) => one.kind],
+    ['NAME', (one) => one.name, 12],
+    ['STATUS', (one, { out }) => (one.status === null ? '' : out.state(one.status))],
+    ['BY', (one) => one.managedBy],
+    ['LISTENS TO', (one) => one.on?.join(', ') ?? one.subject ?? '', 16],
+    ['DESCRIPTION', (one) => one.description ?? '', 16],
+  ]
+  addList(definitions, cli, { operation: 'listDefinitions', isWhole: true, columns }, printDefinition)
 
   for (const [verb, description] of [
     ['pause', 'keep the work of a route, or the events of a source, without running it'],
@@ -321,51 +338,9 @@ async function findDefinition(session: Session, given: string, allowed: readonly
   })
 }
 
-async function listDefinitions(session: Session): Promise<void> {
-  const answer = await session.api.get<Answer<'listDefinitions'>>('/v1/definitions')
-  session.show(answer, ({ items }) => {
-    const { out } = session
-    const columns = [
-      { title: 'KIND' },
-      { title: 'NAME', min: 12 },
-      { title: 'STATUS' },
-      { title: 'BY' },
-      { title: 'LISTENS TO', min: 16 },
-      { title: 'DESCRIPTION', min: 16 },
-    ]
-    const rows = items.map((item) => [
-      item.kind,
-      item.name,
-      item.status === null ? '' : out.state(item.status),
-      item.managedBy,
-      item.on?.join(', ') ?? item.subject ?? '',
-      item.description ?? '',
-    ])
-    out.table(columns, rows)
-  })
-}
-
 async function printDefinition(session: Session, name: string): Promise<void> {
   const item = await findDefinition(session, name, KINDS)
   const path = `/v1/definitions/${item.kind}/${encodeURIComponent(item.name)}`
   const answer = await session.api.get<Answer<'getDefinition'>>(path)
   session.show(answer, () => session.out.line((answer.yaml ?? '').trimEnd()))
-}
-
-async function listVersions(session: Session): Promise<void> {
-  const answer = await session.api.get<Answer<'listDefinitionVersions'>>('/v1/definitions/versions')
-  session.show(answer, ({ items }) => {
-    const { out } = session
-    const columns = [
-      { title: 'VERSION', align: 'right' as const },
-      { title: 'APPLIED' },
-      { title: 'BY', min: 8 },
-      { title: 'CHANGES', align: 'right' as const },
-      { title: 'HASH', min: 16 },
-    ]
-    out.table(
-      columns,
-      items.map((item) => [item.version, out.time(item.appliedAt), item.by, item.changes, item.hash]),
-    )
-  })
 }

@@ -7,7 +7,8 @@ import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { usageError } from '../failure.ts'
 import { prettyJson } from '../output.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
-import { parseMoment } from '../since.ts'
+import { printTable } from '../resource.ts'
+import { momentText } from '../since.ts'
 import { count } from '../text.ts'
 
 interface EventOptions extends ListOptions {
@@ -50,14 +51,6 @@ export function addEventCommands(program: Command, cli: Cli): void {
   handle(explain, cli, (session, _options, id) => explainEvent(session, String(id)))
 }
 
-const COLUMNS = [
-  { title: 'RECEIVED' },
-  { title: 'ID' },
-  { title: 'SUBJECT', min: 16 },
-  { title: 'OBJECT', min: 8 },
-  { title: 'CONSUMERS', min: 12 },
-]
-
 const consumersOf = ({ consumers, matched }: Event) =>
   consumers.length === 0
     ? // Matched only by a rule of its source, which derived other events from it.
@@ -77,27 +70,32 @@ async function listEvents(session: Session, options: EventOptions): Promise<void
       throw usageError(`--${stored} looks into what is stored; leave it out with --follow`)
     return followEvents(session, query)
   }
-  const instant = (text: string | undefined) =>
-    text === undefined ? undefined : new Date(parseMoment(text, Date.now())).toISOString()
   const filters = {
     ...query,
     q,
     objectId: options.object,
     correlationId: options.correlation,
-    from: instant(options.from),
-    to: instant(options.to),
+    from: momentText(options.from),
+    to: momentText(options.to),
   }
   const page = await readPages<Event>(session, '/v1/events', filters, options.limit)
   session.show(page, ({ items }) => {
     const { out } = session
-    const rows = items.map((event) => [
-      out.time(event.receivedAt),
-      event.id,
-      event.subject,
-      event.objectId,
-      { text: consumersOf(event), ...(event.matched === 0 && { paint: out.colors.dim }) },
-    ])
-    out.table(COLUMNS, rows)
+    printTable(
+      session,
+      [
+        ['RECEIVED', (one) => out.time(one.receivedAt)],
+        ['ID', (one) => one.id],
+        ['SUBJECT', (one) => one.subject, 16],
+        ['OBJECT', (one) => one.objectId, 8],
+        [
+          'CONSUMERS',
+          (one) => ({ text: consumersOf(one), ...(one.matched === 0 && { paint: out.colors.dim }) }),
+          12,
+        ],
+      ],
+      items,
+    )
     noteRest(session, page, 'No events yet; ‘millrace send github’ sends one.')
   })
 }

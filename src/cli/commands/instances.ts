@@ -10,6 +10,7 @@ import { usageError } from '../failure.ts'
 import { postWithReason, readJsonInput } from '../input.ts'
 import { prettyJson } from '../output.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
+import { action, printTable, REASON } from '../resource.ts'
 
 interface InstanceOptions extends ListOptions {
   readonly at?: string
@@ -93,11 +94,15 @@ export function addInstanceCommands(program: Command, cli: Cli): void {
     session.show(answer, () => session.out.line(`firing ${answer.firing} goes on as ${answer.workId}`))
   })
 
-  const cancel = withReason(act('cancel', 'end it; nothing that was done is undone'))
-  handle<{ reason?: string }>(cancel, cli, async (session, { reason }, id) => {
-    const answer = await decide<InstanceDetail>(session, String(id), 'cancel', given(reason))
-    session.show(answer, () => printLine(session, answer))
-  })
+  action({
+    verb: 'cancel',
+    on: ['id', 'an instance'],
+    description: 'end it; nothing that was done is undone',
+    operation: 'cancelInstance',
+    options: [REASON],
+    asksWhy: true,
+    print: (one, session) => printLine(session, one),
+  })(instances, cli)
 
   const migrate = withReason(act('migrate', 'bring it to the version in force')).option(
     '--dry-run',
@@ -169,25 +174,17 @@ async function listInstances(session: Session, options: InstanceOptions): Promis
   const path = `/v1/workflows/${encodeURIComponent(workflow)}/instances`
   const page = await readPages<Instance>(session, path, { state, place, attention }, options.limit)
   session.show(page, ({ items }) => {
-    const { out } = session
-    const columns = [
-      { title: 'ID' },
-      { title: 'VERSION' },
-      { title: 'STATE' },
-      { title: 'ATTENTION' },
-      { title: 'TOKENS', min: 10 },
-      { title: 'CHANGED' },
-    ]
-    out.table(
-      columns,
-      items.map((one) => [
-        one.id,
-        one.version,
-        out.state(one.state),
-        one.attention ?? '',
-        markingText(one.marking),
-        out.time(one.updatedAt),
-      ]),
+    printTable(
+      session,
+      [
+        ['ID', (one) => one.id],
+        ['VERSION', (one) => one.version],
+        ['STATE', (one, { out }) => out.state(one.state)],
+        ['ATTENTION', (one) => one.attention ?? ''],
+        ['TOKENS', (one) => markingText(one.marking), 10],
+        ['CHANGED', (one, { out }) => out.time(one.updatedAt)],
+      ],
+      items,
     )
     noteRest(session, page, 'No instances.')
   })
@@ -234,28 +231,25 @@ async function listHistory(session: Session, id: string, limit: number): Promise
 }
 
 function printHistory(session: Session, history: readonly InstanceHistory[]): void {
-  const { out } = session
-  const columns = [
-    { title: 'STEP', align: 'right' as const },
-    { title: 'AT' },
-    { title: 'WHAT' },
-    { title: 'NAME' },
-    { title: 'TOKENS' },
-    { title: 'BY' },
-    { title: 'MORE', min: 12 },
-  ]
   const moved = ({ took = [], put = [] }: InstanceHistory) =>
     took.length + put.length === 0 ? '' : `${took.join('+')} → ${put.join('+')}`
-  const rows = history.map((one) => [
-    one.sequence,
-    out.time(one.at),
-    one.type,
-    one.name ?? '',
-    moved(one),
-    one.actor ?? '',
-    one.error ?? one.comment ?? (one.changes ?? []).map(({ path }) => path).join(' '),
-  ])
-  out.table(columns, rows)
+  printTable(
+    session,
+    [
+      ['STEP', (one) => one.sequence, 'right'],
+      ['AT', (one, { out }) => out.time(one.at)],
+      ['WHAT', (one) => one.type],
+      ['NAME', (one) => one.name ?? ''],
+      ['TOKENS', moved],
+      ['BY', (one) => one.actor ?? ''],
+      [
+        'MORE',
+        (one) => one.error ?? one.comment ?? (one.changes ?? []).map(({ path }) => path).join(' '),
+        12,
+      ],
+    ],
+    history,
+  )
 }
 
 async function explain(session: Session, id: string, transition: string | undefined): Promise<void> {

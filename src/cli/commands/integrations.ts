@@ -1,6 +1,6 @@
 // millrace providers, connections, credentials and runs: other systems, their credentials, and the calls made there.
 
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { CONNECTION_STATUSES } from '../../core/connections/connection/index.ts'
 import { RUN_PURPOSES, RUN_STATES } from '../../core/effects/integration-run/index.ts'
 import type {
@@ -8,80 +8,37 @@ import type {
   ConnectionDetail,
   Credential,
   Probe,
-  Provider,
   ProviderDetail,
-  Run,
 } from '../../sdk/client/index.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { EXIT, usageError } from '../failure.ts'
-import { postWithReason, readInput } from '../input.ts'
-import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
+import { readInput } from '../input.ts'
+import { noteRest } from '../pages.ts'
+import { action, NEEDED_REASON, pathOf, printTable, REASON, resource } from '../resource.ts'
 import { parseAhead } from '../since.ts'
 import { duration } from '../text.ts'
 import { printResponse } from './deliveries.ts'
 
-const BASE = '/v1/integrations'
-const at = (folder: string, name: string, verb?: string) =>
-  `${BASE}/${folder}/${encodeURIComponent(name)}${verb === undefined ? '' : `/${verb}`}`
-
-export function addIntegrationCommands(program: Command, cli: Cli): void {
-  addProviders(program, cli)
-  addConnections(program, cli)
-  addCredentials(program, cli)
-  addRuns(program, cli)
-}
-
-// --- Providers
-
-function addProviders(program: Command, cli: Cli): void {
-  const providers = program
-    .command('providers')
-    .argument('[name]', 'one provider, with its operations')
-    .description('list the systems that connections may lead to, or show one')
-  handle(providers, cli, (session, _options, name) =>
-    name === undefined ? listProviders(session) : showProvider(session, name),
-  )
-  const create = providers
-    .command('create')
-    .description('describe a provider, or describe it anew, from a file')
-    .requiredOption('-f, --file <file>', 'a definition of the kind Provider, as YAML or JSON; - reads stdin')
-  handle<{ file: string }>(create, cli, async (session, { file }) => {
-    const made = await put<Answer<'putProvider'>>(session, 'providers', file)
-    session.show(made, () => session.out.line(`${made.item.name} is in force (version ${made.version})`))
-  })
-}
-
-async function listProviders(session: Session): Promise<void> {
-  const answer = await session.api.get<Answer<'listProviders'>>(`${BASE}/providers`)
-  session.show(answer, ({ items }) => {
-    session.out.table(
-      [
-        { title: 'NAME', min: 10 },
-        { title: 'CATEGORY' },
-        { title: 'SIGN-IN', min: 10 },
-        { title: 'OPERATIONS', align: 'right' },
-        { title: 'CONNECTIONS', align: 'right' },
-        { title: 'KEPT BY' },
-        { title: 'TITLE', min: 10 },
-      ],
-      items.map((one: Provider) => [
-        one.name,
-        one.category,
-        one.auth.join(' '),
-        one.operations.length,
-        one.connections,
-        one.managedBy,
-        one.title,
-      ]),
-    )
-  })
-}
-
-async function showProvider(session: Session, name: string): Promise<void> {
-  const answer = await session.api.get<ProviderDetail>(at('providers', name))
-  session.show(answer, (one) => {
-    const { out } = session
-    out.fields([
+const addProviders = resource({
+  command: 'providers',
+  on: ['name', 'one provider, with its operations'],
+  description: 'list the systems that connections may lead to, or show one',
+  list: {
+    operation: 'listProviders',
+    isWhole: true,
+    columns: [
+      ['NAME', (one) => one.name, 10],
+      ['CATEGORY', (one) => one.category],
+      ['SIGN-IN', (one) => one.auth.join(' '), 10],
+      ['OPERATIONS', (one) => one.operations.length, 'right'],
+      ['CONNECTIONS', (one) => one.connections, 'right'],
+      ['KEPT BY', (one) => one.managedBy],
+      ['TITLE', (one) => one.title, 10],
+    ],
+  },
+  show: {
+    operation: 'getProvider',
+    fields: (one) => [
       ['name', one.name],
       ['title', one.title],
       ['description', one.description],
@@ -94,27 +51,32 @@ async function showProvider(session: Session, name: string): Promise<void> {
       ['test', one.canProbe ? 'by one call that changes nothing' : 'cannot be tested by a call'],
       ['new secrets', one.canRotate ? 'made by its own API' : 'brought by a person'],
       ['kept by', one.managedBy],
-    ])
-    if (one.operations.length === 0) return
-    out.line()
-    out.table(
-      [
-        { title: 'OPERATION', min: 12 },
-        { title: 'METHOD' },
-        { title: 'PATH', min: 12 },
-        { title: 'REPEATING' },
-        { title: 'NEEDS', min: 6 },
-      ],
-      one.operations.map(({ name: operation, method, path, idempotency, scopes }) => [
-        operation,
-        method,
-        path,
-        idempotency,
-        scopes.join(' '),
-      ]),
-    )
-  })
-}
+    ],
+    more: ({ operations }, session) => {
+      if (operations.length === 0) return
+      session.out.line()
+      printTable(
+        session,
+        [
+          ['OPERATION', (one) => one.name, 12],
+          ['METHOD', (one) => one.method],
+          ['PATH', (one) => one.path, 12],
+          ['REPEATING', (one) => one.idempotency],
+          ['NEEDS', (one) => one.scopes.join(' '), 6],
+        ],
+        operations,
+      )
+    },
+  },
+  actions: [
+    addCreate(
+      'putProvider',
+      'Provider',
+      'describe a provider, or describe it anew, from a file',
+      (made, { out }) => out.line(`${made.item.name} is in force (version ${made.version})`),
+    ),
+  ],
+})
 
 function bucketsText(buckets: ProviderDetail['buckets']): string | null {
   const texts = Object.entries(buckets).map(
@@ -130,32 +92,63 @@ interface CircuitOptions {
   readonly for?: string
 }
 
-function addConnections(program: Command, cli: Cli): void {
-  const connections = program
-    .command('connections')
-    .argument('[name]', 'one connection, with its health, its circuit and its limits')
-    .description('list accounts at other systems, show one, or act on one')
-    .addOption(new Option('--status <status>', 'only with this status').choices(CONNECTION_STATUSES))
-  handle<{ status?: string }>(connections, cli, (session, { status }, name) =>
-    name === undefined ? listConnections(session, status) : showConnection(session, name),
-  )
-  const create = connections
-    .command('create')
-    .description('make a connection, or change it, from a file; it is pending until it passes a test')
-    .requiredOption(
-      '-f, --file <file>',
-      'a definition of the kind Connection, as YAML or JSON; - reads stdin',
-    )
-  handle<{ file: string }>(create, cli, async (session, { file }) => {
-    const made = await put<Answer<'putConnection'>>(session, 'connections', file)
-    session.show(made, ({ item }) => {
-      session.out.line(`${item.name} is ${item.status}`)
-      if (item.status === 'pending') session.out.note(`Test it: millrace connections test ${item.name}`)
-    })
-  })
+const addConnections = resource({
+  command: 'connections',
+  on: ['name', 'one connection, with its health, its circuit and its limits'],
+  description: 'list accounts at other systems, show one, or act on one',
+  list: {
+    operation: 'listConnections',
+    isWhole: true,
+    filters: [['--status <status>', 'only with this status', { choices: CONNECTION_STATUSES, as: null }]],
+    keeps: (one, { status }) => status === undefined || one.status === status,
+    columns: [
+      ['NAME', (one) => one.name, 10],
+      ['PROVIDER', (one) => one.provider, 8],
+      ['CREDENTIAL', (one) => one.credential, 8],
+      ['STATUS', (one, { out }) => out.state(one.status)],
+      ['HEALTH', (one, { out }) => out.state(one.health)],
+      ['CIRCUIT', (one, session) => circuitText(session, one), 8],
+      ['LAST LOOK', (one, { out }) => out.time(one.lastProbe?.at)],
+    ],
+    empty: ({ status }) =>
+      status === undefined
+        ? 'No connections. ‘millrace connections create --file …’ makes one.'
+        : 'No such connections.',
+  },
+  show: {
+    operation: 'getConnection',
+    fields: (one, session) => connectionFields(one, session),
+    more: ({ status, name }, { out }) => {
+      if (status === 'pending') out.note(`It runs nothing until it passes: millrace connections test ${name}`)
+    },
+  },
+  actions: [
+    addCreate(
+      'putConnection',
+      'Connection',
+      'make a connection, or change it, from a file; it is pending until it passes a test',
+      ({ item }, { out }) => {
+        out.line(`${item.name} is ${item.status}`)
+        if (item.status === 'pending') out.note(`Test it: millrace connections test ${item.name}`)
+      },
+    ),
+    addLooks,
+    action({
+      verb: 'retire',
+      on: ['name', 'a connection'],
+      description: 'let nothing run on it any more',
+      operation: 'retireConnection',
+      options: [NEEDED_REASON],
+      say: ({ name, status }) => `${name} is ${status}`,
+    }),
+    addCircuit,
+  ],
+})
+
+/** test and health */
+function addLooks(connections: Command, cli: Cli): void {
   const act = (verb: string, description: string) =>
     connections.command(verb).argument('<name>', 'a connection').description(description)
-
   handle(act('test', 'make one call now; one that passes makes it active'), cli, (session, _options, name) =>
     testConnection(session, String(name)),
   )
@@ -164,14 +157,9 @@ function addConnections(program: Command, cli: Cli): void {
     cli,
     (session, _options, name) => listHealth(session, String(name)),
   )
-  const retire = act('retire', 'let nothing run on it any more').requiredOption(
-    '--reason <text>',
-    'why; it is kept',
-  )
-  handle<{ reason: string }>(retire, cli, async (session, { reason }, name) => {
-    const answer = await session.api.post<Connection>(at('connections', String(name), 'retire'), { reason })
-    session.show(answer, () => session.out.line(`${answer.name} is ${answer.status}`))
-  })
+}
+
+function addCircuit(connections: Command, cli: Cli): void {
   const circuit = connections
     .command('circuit')
     .argument('<name>', 'a connection')
@@ -193,7 +181,7 @@ async function switchCircuit(
   if (!['open', 'closed', 'auto'].includes(is)) throw usageError(`‘${is}’ is none of open, closed and auto`)
   if (is === 'auto' && ahead !== undefined) throw usageError('--for goes with open or closed')
   const until = ahead === undefined ? undefined : new Date(parseAhead(ahead, Date.now())).toISOString()
-  const answer = await session.api.post<Connection>(at('connections', name, 'circuit'), {
+  const answer = await session.api.post<Connection>(pathOf('switchConnectionCircuit', name), {
     is,
     reason,
     ...(until !== undefined && { until }),
@@ -212,71 +200,31 @@ function circuitText({ out }: Session, { circuit }: Connection): string {
   return tryAt === null ? state : `${state}, tries ${out.time(tryAt)}`
 }
 
-async function listConnections(session: Session, status: string | undefined): Promise<void> {
-  const all = await session.api.get<Answer<'listConnections'>>(`${BASE}/connections`)
-  const answer = { ...all, items: all.items.filter((one) => status === undefined || one.status === status) }
-  session.show(answer, ({ items }) => {
-    const { out } = session
-    out.table(
-      [
-        { title: 'NAME', min: 10 },
-        { title: 'PROVIDER', min: 8 },
-        { title: 'CREDENTIAL', min: 8 },
-        { title: 'STATUS' },
-        { title: 'HEALTH' },
-        { title: 'CIRCUIT', min: 8 },
-        { title: 'LAST LOOK' },
-      ],
-      items.map((one) => [
-        one.name,
-        one.provider,
-        one.credential,
-        out.state(one.status),
-        out.state(one.health),
-        circuitText(session, one),
-        out.time(one.lastProbe?.at),
-      ]),
-    )
-    noteRest(
-      session,
-      answer,
-      status === undefined
-        ? 'No connections. ‘millrace connections create --file …’ makes one.'
-        : 'No such connections.',
-    )
-  })
-}
-
-async function showConnection(session: Session, name: string): Promise<void> {
-  const answer = await session.api.get<ConnectionDetail>(at('connections', name))
-  session.show(answer, (one) => {
-    const { out } = session
-    const { lastProbe, retired, circuit, history } = one
-    const good = history.filter(({ ok }) => ok).length
-    out.fields([
-      ['name', one.name],
-      ['description', one.description],
-      ['provider', one.provider],
-      ['credential', one.credential],
-      ['status', out.state(one.status)],
-      ['health', out.state(one.health)],
-      ['circuit', circuitText(session, one)],
-      ['because', circuit.override?.reason ?? retired?.reason ?? null],
-      ['last look', lastProbe === null ? null : `${out.time(lastProbe.at)}, ${probeText(lastProbe)}`],
-      ['recently', history.length === 0 ? null : `${good} of ${history.length} looks went well`],
-      ...Object.entries(one.endpoints).map(([key, value]) => [`address ${key}`, value] as const),
-      ...one.buckets.map(
-        (bucket) =>
-          [
-            `limit ${bucket.name}`,
-            `${Math.floor(bucket.left)} of ${bucket.burst} left, ${bucket.perMinute}/min${bucket.closedUntil === null ? '' : `, closed until ${out.time(bucket.closedUntil)}`}`,
-          ] as const,
-      ),
-      ['kept by', one.managedBy === 'api' ? 'the API' : `the definitions ${one.managedBy}`],
-    ])
-    if (one.status === 'pending')
-      out.note(`It runs nothing until it passes: millrace connections test ${one.name}`)
-  })
+function connectionFields(one: ConnectionDetail, session: Session) {
+  const { out } = session
+  const { lastProbe, retired, circuit, history } = one
+  const good = history.filter(({ ok }) => ok).length
+  return [
+    ['name', one.name],
+    ['description', one.description],
+    ['provider', one.provider],
+    ['credential', one.credential],
+    ['status', out.state(one.status)],
+    ['health', out.state(one.health)],
+    ['circuit', circuitText(session, one)],
+    ['because', circuit.override?.reason ?? retired?.reason ?? null],
+    ['last look', lastProbe === null ? null : `${out.time(lastProbe.at)}, ${probeText(lastProbe)}`],
+    ['recently', history.length === 0 ? null : `${good} of ${history.length} looks went well`],
+    ...Object.entries(one.endpoints).map(([key, value]) => [`address ${key}`, value] as const),
+    ...one.buckets.map(
+      (bucket) =>
+        [
+          `limit ${bucket.name}`,
+          `${Math.floor(bucket.left)} of ${bucket.burst} left, ${bucket.perMinute}/min${bucket.closedUntil === null ? '' : `, closed until ${out.time(bucket.closedUntil)}`}`,
+        ] as const,
+    ),
+    ['kept by', one.managedBy === 'api' ? 'the API' : `the definitions ${one.managedBy}`],
+  ] as const
 }
 
 const UNVERIFIED = 'reachable, credential not verified'
@@ -287,7 +235,7 @@ function probeText({ ok, durationMs, httpStatus, class: name, error, unverified 
 }
 
 async function testConnection(session: Session, name: string): Promise<number> {
-  const answer = await session.api.post<Answer<'testConnection'>>(at('connections', name, 'test'))
+  const answer = await session.api.post<Answer<'testConnection'>>(pathOf('testConnection', name))
   session.show(answer, ({ ok, run, connection }) => {
     const { out } = session
     const attempt = run.attempts.at(-1)
@@ -308,24 +256,19 @@ async function testConnection(session: Session, name: string): Promise<number> {
 }
 
 async function listHealth(session: Session, name: string): Promise<void> {
-  const answer = await session.api.get<Answer<'listConnectionHealth'>>(at('connections', name, 'health'))
+  const path = pathOf('listConnectionHealth', name)
+  const answer = await session.api.get<Answer<'listConnectionHealth'>>(path)
   session.show(answer, ({ items }) => {
-    const { out } = session
-    out.table(
+    printTable(
+      session,
       [
-        { title: 'AT' },
-        { title: 'RESULT' },
-        { title: 'TOOK', align: 'right' },
-        { title: 'ANSWER', align: 'right' },
-        { title: 'ERROR', min: 10 },
+        ['AT', (one, { out }) => out.time(one.at)],
+        ['RESULT', (one, { out }) => out.state(one.ok ? 'done' : 'failed')],
+        ['TOOK', (one) => duration(one.durationMs), 'right'],
+        ['ANSWER', (one) => one.httpStatus, 'right'],
+        ['ERROR', (one) => (one.unverified === true ? UNVERIFIED : one.error), 10],
       ],
-      items.map((one) => [
-        out.time(one.at),
-        out.state(one.ok ? 'done' : 'failed'),
-        duration(one.durationMs),
-        one.httpStatus,
-        one.unverified === true ? UNVERIFIED : one.error,
-      ]),
+      items,
     )
     noteRest(session, answer, 'Nobody looked yet.')
   })
@@ -333,209 +276,140 @@ async function listHealth(session: Session, name: string): Promise<void> {
 
 // --- Credentials
 
-function addCredentials(program: Command, cli: Cli): void {
-  const credentials = program
-    .command('credentials')
-    .argument('[name]', 'one credential, with its versions and rotations; never a value')
-    .description('list what opens accounts, show one, or act on one')
-  handle(credentials, cli, (session, _options, name) =>
-    name === undefined ? listCredentials(session) : showCredential(session, name),
-  )
-  const create = credentials
-    .command('create')
-    .description('make a credential, or change it, from a file; its value is set by ‘millrace secrets set’')
-    .requiredOption(
-      '-f, --file <file>',
-      'a definition of the kind Credential, as YAML or JSON; - reads stdin',
-    )
-  handle<{ file: string }>(create, cli, async (session, { file }) => {
-    const made = await put<Answer<'putCredential'>>(session, 'credentials', file)
-    session.show(made, ({ item }) => session.out.line(`${item.name} is ${item.status}`))
-  })
-  const rotate = credentials
-    .command('rotate')
-    .argument('<name>', 'a credential')
-    .description('begin a rotation: the new value is tried before it takes the place of the one in use')
-    .option('--reason <text>', 'why; it is kept')
-  handle<{ reason?: string }>(rotate, cli, async (session, { reason }, name) => {
-    const answer = await postWithReason<Answer<'rotateCredential'>>(
-      session,
-      `${BASE}/credentials/rotate`,
-      { credentialId: String(name), ...(reason !== undefined && { reason }) },
-      '--reason',
-    )
-    session.show(answer, ({ rotationId, isNew, credential }) => {
-      const { out } = session
-      if (rotationId === null) return out.line(`${credential.name} has nothing to rotate`)
-      out.line(rotationId)
-      out.note(`${credential.name} is ${credential.status}${isNew ? '' : '; it was under way already'}`)
-      if (credential.status === 'waiting') {
-        const [secret = 'NAME'] = Object.values(credential.secret)
-        out.note(`Bring the new value: millrace secrets set ${secret} --pending`)
-      }
-    })
-  })
-  const authorize = credentials
-    .command('authorize')
-    .argument('<name>', 'a credential of the authorization code')
-    .description('print the address where a person allows it in at the vendor')
-  handle(authorize, cli, async (session, _options, name) => {
-    const answer = await session.api.post<Answer<'authorizeCredential'>>(
-      at('credentials', String(name), 'authorize'),
-    )
-    session.show(answer, () => {
-      session.out.line(answer.url)
-      session.out.note(`Open it in a browser before ${session.out.time(answer.expiresAt)}.`)
-    })
-  })
-}
+const addCredentials = resource({
+  command: 'credentials',
+  on: ['name', 'one credential, with its versions and rotations; never a value'],
+  description: 'list what opens accounts, show one, or act on one',
+  list: {
+    operation: 'listCredentials',
+    isWhole: true,
+    columns: [
+      ['NAME', (one) => one.name, 10],
+      ['PROVIDER', (one) => one.provider, 8],
+      ['SIGN-IN', (one) => one.auth],
+      ['STATUS', (one, { out }) => out.state(one.status)],
+      ['VERSION', (one) => one.version, 'right'],
+      ['FINGERPRINT', (one) => one.fingerprint],
+      ['LAST ROTATED', (one, { out }) => out.time(one.rotation.lastAt)],
+      ['NEXT', (one, { out }) => out.time(one.rotation.nextAt)],
+    ],
+    empty: 'No credentials. ‘millrace credentials create --file …’ makes one.',
+  },
+  show: {
+    operation: 'getCredential',
+    fields: (one, session) => credentialFields(one, session),
+    more: ({ versions }, session) => {
+      if (versions.length === 0) return
+      session.out.line()
+      printTable(
+        session,
+        [
+          ['VERSION', (one) => one.version, 'right'],
+          ['STATE', (one, { out }) => out.state(one.state)],
+          ['FINGERPRINT', (one) => one.fingerprint],
+          ['SINCE', (one, { out }) => out.time(one.since)],
+          ['BY', (one) => one.by],
+        ],
+        versions,
+      )
+    },
+  },
+  actions: [
+    addCreate(
+      'putCredential',
+      'Credential',
+      'make a credential, or change it, from a file; its value is set by ‘millrace secrets set’',
+      ({ item }, { out }) => out.line(`${item.name} is ${item.status}`),
+    ),
+    action({
+      verb: 'rotate',
+      on: ['name', 'a credential', 'credentialId'],
+      description: 'begin a rotation: the new value is tried before it takes the place of the one in use',
+      operation: 'rotateCredential',
+      options: [REASON],
+      asksWhy: true,
+      print: ({ rotationId, isNew, credential }, { out }) => {
+        if (rotationId === null) return out.line(`${credential.name} has nothing to rotate`)
+        out.line(rotationId)
+        out.note(`${credential.name} is ${credential.status}${isNew ? '' : '; it was under way already'}`)
+        if (credential.status === 'waiting') {
+          const [secret = 'NAME'] = Object.values(credential.secret)
+          out.note(`Bring the new value: millrace secrets set ${secret} --pending`)
+        }
+      },
+    }),
+    action({
+      verb: 'authorize',
+      on: ['name', 'a credential of the authorization code'],
+      description: 'print the address where a person allows it in at the vendor',
+      operation: 'authorizeCredential',
+      print: ({ url, expiresAt }, { out }) => {
+        out.line(url)
+        out.note(`Open it in a browser before ${out.time(expiresAt)}.`)
+      },
+    }),
+  ],
+})
 
-async function listCredentials(session: Session): Promise<void> {
-  const answer = await session.api.get<Answer<'listCredentials'>>(`${BASE}/credentials`)
-  session.show(answer, ({ items }) => {
-    const { out } = session
-    out.table(
-      [
-        { title: 'NAME', min: 10 },
-        { title: 'PROVIDER', min: 8 },
-        { title: 'SIGN-IN' },
-        { title: 'STATUS' },
-        { title: 'VERSION', align: 'right' },
-        { title: 'FINGERPRINT' },
-        { title: 'LAST ROTATED' },
-        { title: 'NEXT' },
-      ],
-      items.map((one) => [
-        one.name,
-        one.provider,
-        one.auth,
-        out.state(one.status),
-        one.version,
-        one.fingerprint,
-        out.time(one.rotation.lastAt),
-        out.time(one.rotation.nextAt),
-      ]),
-    )
-    noteRest(session, answer, 'No credentials. ‘millrace credentials create --file …’ makes one.')
-  })
-}
-
-async function showCredential(session: Session, name: string): Promise<void> {
-  const answer = await session.api.get<Credential>(at('credentials', name))
-  session.show(answer, (one) => {
-    const { out } = session
-    const { rotation } = one
-    const timeOrNull = (time: string | null) => (time === null ? null : out.time(time))
-    out.fields([
-      ['name', one.name],
-      ['description', one.description],
-      ['provider', one.provider],
-      ['sign-in', one.grant === null ? one.auth : `${one.auth}, ${one.grant}`],
-      ['secret', Object.entries(one.secret).flat().join(' ')],
-      ['status', out.state(one.status)],
-      ['connections', one.connections.join(' ')],
-      ['token until', timeOrNull(one.tokenExpiresAt)],
-      [
-        'rotation',
-        rotation.everyMs === null ? 'when asked or refused' : `every ${duration(rotation.everyMs)}`,
-      ],
-      ['next', timeOrNull(rotation.nextAt)],
-      ['last rotated', timeOrNull(rotation.lastAt)],
-      [
-        'under way',
-        rotation.underWay === null
-          ? null
-          : `since ${out.time(rotation.underWay.begunAt)}, ${rotation.underWay.reason}, by ${rotation.underWay.by} (${rotation.underWay.workId})`,
-      ],
-      [
-        'last failure',
-        rotation.lastFailure === null
-          ? null
-          : `${out.time(rotation.lastFailure.at)}, ${rotation.lastFailure.error}`,
-      ],
-    ])
-    if (one.versions.length === 0) return
-    out.line()
-    out.table(
-      [
-        { title: 'VERSION', align: 'right' },
-        { title: 'STATE' },
-        { title: 'FINGERPRINT' },
-        { title: 'SINCE' },
-        { title: 'BY' },
-      ],
-      one.versions.map((version) => [
-        version.version,
-        out.state(version.state),
-        version.fingerprint,
-        out.time(version.since),
-        version.by,
-      ]),
-    )
-  })
+function credentialFields(one: Credential, { out }: Session) {
+  const { rotation } = one
+  const timeOrNull = (time: string | null) => (time === null ? null : out.time(time))
+  return [
+    ['name', one.name],
+    ['description', one.description],
+    ['provider', one.provider],
+    ['sign-in', one.grant === null ? one.auth : `${one.auth}, ${one.grant}`],
+    ['secret', Object.entries(one.secret).flat().join(' ')],
+    ['status', out.state(one.status)],
+    ['connections', one.connections.join(' ')],
+    ['token until', timeOrNull(one.tokenExpiresAt)],
+    ['rotation', rotation.everyMs === null ? 'when asked or refused' : `every ${duration(rotation.everyMs)}`],
+    ['next', timeOrNull(rotation.nextAt)],
+    ['last rotated', timeOrNull(rotation.lastAt)],
+    [
+      'under way',
+      rotation.underWay === null
+        ? null
+        : `since ${out.time(rotation.underWay.begunAt)}, ${rotation.underWay.reason}, by ${rotation.underWay.by} (${rotation.underWay.workId})`,
+    ],
+    [
+      'last failure',
+      rotation.lastFailure === null
+        ? null
+        : `${out.time(rotation.lastFailure.at)}, ${rotation.lastFailure.error}`,
+    ],
+  ] as const
 }
 
 // --- Runs
 
-interface RunOptions extends ListOptions {
-  readonly connection?: string
-  readonly state?: string
-  readonly purpose?: string
-  readonly work?: string
-}
-
-function addRuns(program: Command, cli: Cli): void {
-  const runs = program
-    .command('runs')
-    .argument('[id]', 'one run, with every attempt and what was sent and answered')
-    .description('list calls of operations, newest first, or show one')
-    .option('--connection <name>', 'only on this connection')
-    .addOption(new Option('--state <state>', 'only in this state').choices(RUN_STATES))
-    .addOption(new Option('--purpose <purpose>', 'only for this').choices(RUN_PURPOSES))
-    .option('--work <id>', 'only of this work item')
-    .addOption(limitOption())
-  handle<RunOptions>(runs, cli, (session, options, id) =>
-    id === undefined ? listRuns(session, options) : showRun(session, id),
-  )
-}
-
-async function listRuns(session: Session, options: RunOptions): Promise<void> {
-  const { connection, state, purpose, work } = options
-  const query = { connection, state, purpose, workId: work }
-  const page = await readPages<Run>(session, `${BASE}/runs`, query, options.limit)
-  session.show(page, ({ items }) => {
-    const { out } = session
-    out.table(
-      [
-        { title: 'ID' },
-        { title: 'BEGAN' },
-        { title: 'CONNECTION', min: 8 },
-        { title: 'OPERATION', min: 8 },
-        { title: 'STATE' },
-        { title: 'TRIES', align: 'right' },
-        { title: 'ANSWER', align: 'right' },
-        { title: 'ERROR', min: 8 },
-      ],
-      items.map((one) => [
-        one.id,
-        out.time(one.createdAt),
-        one.connection,
-        one.operation,
-        out.state(one.state),
-        one.attemptCount,
-        one.httpStatus,
-        one.error ?? one.externalRef,
-      ]),
-    )
-    noteRest(session, page, 'No such runs.')
-  })
-}
-
-async function showRun(session: Session, id: string): Promise<void> {
-  const answer = await session.api.get<Run>(at('runs', id))
-  session.show(answer, (one) => {
-    const { out } = session
-    out.fields([
+const addRuns = resource({
+  command: 'runs',
+  on: ['id', 'one run, with every attempt and what was sent and answered'],
+  description: 'list calls of operations, newest first, or show one',
+  list: {
+    operation: 'listRuns',
+    filters: [
+      ['--connection <name>', 'only on this connection'],
+      ['--state <state>', 'only in this state', { choices: RUN_STATES }],
+      ['--purpose <purpose>', 'only for this', { choices: RUN_PURPOSES }],
+      ['--work <id>', 'only of this work item', { as: 'workId' }],
+    ],
+    columns: [
+      ['ID', (one) => one.id],
+      ['BEGAN', (one, { out }) => out.time(one.createdAt)],
+      ['CONNECTION', (one) => one.connection, 8],
+      ['OPERATION', (one) => one.operation, 8],
+      ['STATE', (one, { out }) => out.state(one.state)],
+      ['TRIES', (one) => one.attemptCount, 'right'],
+      ['ANSWER', (one) => one.httpStatus, 'right'],
+      ['ERROR', (one) => one.error ?? one.externalRef, 8],
+    ],
+    empty: 'No such runs.',
+  },
+  show: {
+    operation: 'getRun',
+    fields: (one, { out }) => [
       ['id', one.id],
       ['state', out.state(one.state)],
       ['for', one.purpose],
@@ -549,36 +423,58 @@ async function showRun(session: Session, id: string): Promise<void> {
       ['trace', one.traceId],
       ['story', one.correlationId],
       ['began', out.time(one.createdAt)],
-    ])
-    for (const attempt of one.attempts) {
-      const what = [attempt.class ?? 'done', attempt.httpStatus, attempt.error].filter(
-        (part) => part !== null,
-      )
-      out.fields(
-        [
+    ],
+    more: ({ attempts }, session) => {
+      const { out } = session
+      for (const attempt of attempts) {
+        const what = [attempt.class ?? 'done', attempt.httpStatus, attempt.error].filter(
+          (part) => part !== null,
+        )
+        out.fields(
           [
-            `#${attempt.number}  ${out.time(attempt.startedAt)}  ${duration(attempt.durationMs)}`,
-            what.join('  '),
+            [
+              `#${attempt.number}  ${out.time(attempt.startedAt)}  ${duration(attempt.durationMs)}`,
+              what.join('  '),
+            ],
           ],
-        ],
-        '  ',
-      )
-      if (attempt.request !== null) printResponse(session, attempt.request)
-      if (attempt.response !== null) printResponse(session, attempt.response)
-    }
-  })
+          '  ',
+        )
+        if (attempt.request !== null) printResponse(session, attempt.request)
+        if (attempt.response !== null) printResponse(session, attempt.response)
+      }
+    },
+  },
+})
+
+export function addIntegrationCommands(program: Command, cli: Cli): void {
+  for (const add of [addProviders, addConnections, addCredentials, addRuns]) add(program, cli)
 }
 
 // --- What is created from files
 
-async function put<Made extends { readonly warnings: readonly { field: string; message: string }[] }>(
-  session: Session,
-  folder: 'providers' | 'connections' | 'credentials',
-  from: string,
-): Promise<Made> {
-  const made = await session.api.post<Made>(`${BASE}/${folder}`, await readDocument(session, from))
-  for (const { field, message } of made.warnings) session.out.note(`Note: ${field}: ${message}`)
-  return made
+type Put = 'putProvider' | 'putConnection' | 'putCredential'
+
+/** `create`: one document, as a definition is written. */
+function addCreate<Operation extends Put>(
+  operation: Operation,
+  kind: string,
+  description: string,
+  print: (made: Answer<Operation>, session: Session) => void,
+) {
+  return (command: Command, cli: Cli) => {
+    const create = command
+      .command('create')
+      .description(description)
+      .requiredOption('-f, --file <file>', `a definition of the kind ${kind}, as YAML or JSON; - reads stdin`)
+    handle<{ file: string }>(create, cli, async (session, { file }) => {
+      const made = await session.api.post<Answer<Operation>>(
+        pathOf(operation),
+        await readDocument(session, file),
+      )
+      for (const { field, message } of made.warnings) session.out.note(`Note: ${field}: ${message}`)
+      session.show(made, () => print(made, session))
+    })
+  }
 }
 
 /** One document, as a definition is written. */

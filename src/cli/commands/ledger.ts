@@ -1,43 +1,49 @@
 // millrace ledger [key] | unknowns: effects on other systems, and those with an unknown outcome.
 
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { LEDGER_STATES } from '../../core/effects/ledger/index.ts'
 import type { LedgerEntry } from '../../sdk/client/index.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { CliError } from '../failure.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
+import { addList, type Columns, printTable } from '../resource.ts'
 
-interface LedgerOptions extends ListOptions {
-  readonly state?: string
-  readonly consumer?: string
-}
+const COLUMNS: Columns<LedgerEntry> = [
+  ['KEY', (one) => one.key, 16],
+  ['GEN', (one) => one.generation, 'right'],
+  ['STATE', (one, { out }) => out.state(one.state)],
+  ['PROOF', (one) => one.proof],
+  ['CONSUMER', (one) => one.consumer, 10],
+  ['CREATED', (one, { out }) => out.time(one.createdAt)],
+  ['WORK', (one) => one.workId],
+  ['EFFECT', (one) => one.effectRef, 8],
+]
 
 export function addLedgerCommands(program: Command, cli: Cli): void {
   const ledger = program
     .command('ledger')
     .argument('[key]', 'one effect, with all its generations')
     .description('list effects by their keys, or show one')
-    .addOption(new Option('--state <state>', 'only in this state').choices(LEDGER_STATES))
-    .option('--consumer <route>', 'only of this route')
-    .addOption(limitOption())
-  handle<LedgerOptions>(ledger, cli, (session, options, key) =>
-    key === undefined ? listLedger(session, options) : showHistory(session, key),
+  addList(
+    ledger,
+    cli,
+    {
+      operation: 'listLedger',
+      filters: [
+        ['--state <state>', 'only in this state', { choices: LEDGER_STATES }],
+        ['--consumer <route>', 'only of this route'],
+      ],
+      columns: COLUMNS,
+      empty: 'No effects yet.',
+    },
+    showHistory,
   )
   const unknowns = program
     .command('unknowns')
     .description('list effects of which nobody knows whether they are there, and what may be done')
     .option('--consumer <route>', 'only of this route')
     .addOption(limitOption())
-  handle<LedgerOptions>(unknowns, cli, listUnknowns)
-}
-
-async function listLedger(session: Session, options: LedgerOptions): Promise<void> {
-  const query = { state: options.state, consumer: options.consumer }
-  const page = await readPages<LedgerEntry>(session, '/v1/ledger', query, options.limit)
-  session.show(page, ({ items }) => {
-    printEntries(session, items)
-    noteRest(session, page, 'No effects yet.')
-  })
+  handle<ListOptions & { readonly consumer?: string }>(unknowns, cli, listUnknowns)
 }
 
 async function showHistory(session: Session, key: string): Promise<void> {
@@ -48,62 +54,32 @@ async function showHistory(session: Session, key: string): Promise<void> {
       ending: 'notFound',
     })
   }
-  session.show(answer, ({ items }) => printEntries(session, items))
+  session.show(answer, ({ items }) => printTable(session, COLUMNS, items))
 }
 
-function printEntries(session: Session, items: readonly LedgerEntry[]): void {
-  const { out } = session
-  const columns = [
-    { title: 'KEY', min: 16 },
-    { title: 'GEN', align: 'right' as const },
-    { title: 'STATE' },
-    { title: 'PROOF' },
-    { title: 'CONSUMER', min: 10 },
-    { title: 'CREATED' },
-    { title: 'WORK' },
-    { title: 'EFFECT', min: 8 },
-  ]
-  const rows = items.map((entry) => [
-    entry.key,
-    entry.generation,
-    out.state(entry.state),
-    entry.proof,
-    entry.consumer,
-    out.time(entry.createdAt),
-    entry.workId,
-    entry.effectRef,
-  ])
-  out.table(columns, rows)
-}
+const UNKNOWNS: Columns<LedgerEntry> = [
+  ['SINCE', (one, { out }) => out.time(one.createdAt)],
+  ['KEY', (one) => one.key, 16],
+  ['CONSUMER', (one) => one.consumer, 10],
+  ['WORK', (one) => one.workId],
+  ['STATE', (one, { out }) => out.state(one.work?.state ?? 'gone')],
+  ['YOU MAY', (one) => whatMayBeDone(one), 8],
+]
 
-async function listUnknowns(session: Session, options: LedgerOptions): Promise<void> {
-  const query = { state: 'unknown', consumer: options.consumer }
-  const page = await readPages<LedgerEntry>(session, '/v1/ledger', query, options.limit)
+async function listUnknowns(
+  session: Session,
+  { consumer, limit }: ListOptions & { readonly consumer?: string },
+): Promise<void> {
+  const page = await readPages<LedgerEntry>(session, '/v1/ledger', { state: 'unknown', consumer }, limit)
   session.show(page, ({ items }) => {
     const { out } = session
-    const columns = [
-      { title: 'SINCE' },
-      { title: 'KEY', min: 16 },
-      { title: 'CONSUMER', min: 10 },
-      { title: 'WORK' },
-      { title: 'STATE' },
-      { title: 'YOU MAY', min: 8 },
-    ]
-    const rowOf = (entry: LedgerEntry) => [
-      out.time(entry.createdAt),
-      entry.key,
-      entry.consumer,
-      entry.workId,
-      out.state(entry.work?.state ?? 'gone'),
-      whatMayBeDone(entry),
-    ]
     const settling = items.filter(settlesItself)
     const open = items.filter((entry) => !settlesItself(entry))
-    if (open.length > 0) out.table(columns, open.map(rowOf))
+    if (open.length > 0) printTable(session, UNKNOWNS, open)
     if (settling.length > 0) {
       if (open.length > 0) out.line()
       out.line('These are still being worked on and settle by themselves:')
-      out.table(columns, settling.map(rowOf))
+      printTable(session, UNKNOWNS, settling)
     }
     noteRest(session, page, 'Every outcome is known.')
   })

@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
+import { action, printTable } from '../resource.ts'
 
 type Pace = Answer<'listPace'>['items'][number]
 
@@ -13,16 +14,14 @@ export function addPaceCommands(program: Command, cli: Cli): void {
   handle<object>(pace, cli, (session, _options, route) =>
     route === undefined ? listPace(session) : showPace(session, String(route)),
   )
-  const close = pace
-    .command('close-circuit')
-    .argument('<route>', 'a route that paused itself')
-    .description('let it go on at once')
-    .requiredOption('--reason <text>', 'why; it is logged')
-  handle<{ readonly reason: string }>(close, cli, async (session, { reason }, route) => {
-    const path = `/v1/pace/${encodeURIComponent(String(route))}/close-circuit`
-    const closed = await session.api.post<Pace>(path, { reason })
-    session.show(closed, () => session.out.line(`the circuit of ${closed.route} is ${closed.circuit.state}`))
-  })
+  action({
+    verb: 'close-circuit',
+    on: ['route', 'a route that paused itself'],
+    description: 'let it go on at once',
+    operation: 'closeCircuit',
+    options: [['--reason <text>', 'why; it is logged', { isNeeded: true }]],
+    say: ({ route, circuit }) => `the circuit of ${route} is ${circuit.state}`,
+  })(pace, cli)
 }
 
 /** How many open dead letters a route has: a circuit does not show them. */
@@ -39,6 +38,11 @@ async function readDead(session: Session): Promise<(route: string) => string> {
   }
 }
 
+function hostText({ out }: Session, host: Pace['host']): string | null {
+  if (host === null) return null
+  return host.closedUntil === null ? host.name : `${host.name}, closed until ${out.time(host.closedUntil)}`
+}
+
 async function listPace(session: Session): Promise<void> {
   const [answer, dead] = await Promise.all([
     session.api.get<Answer<'listPace'>>('/v1/pace'),
@@ -47,29 +51,24 @@ async function listPace(session: Session): Promise<void> {
   session.show(answer, ({ items }) => {
     const { out } = session
     if (items.length === 0) return out.line('No routes. Apply some with `millrace apply`.')
-    out.table(
+    printTable(
+      session,
       [
-        { title: 'ROUTE', min: 8 },
-        { title: 'CIRCUIT' },
-        { title: 'FAILED FOR GOOD', align: 'right' },
-        { title: 'RATE' },
-        { title: 'HOST' },
-        { title: 'DRAIN' },
-        { title: 'LIMIT' },
+        ['ROUTE', (one) => one.route, 8],
+        [
+          'CIRCUIT',
+          ({ circuit: { state, tryAt } }) => (tryAt === null ? state : `${state}, tries ${out.time(tryAt)}`),
+        ],
+        ['FAILED FOR GOOD', (one) => dead(one.route), 'right'],
+        ['RATE', ({ rate }) => (rate === null ? '-' : `${rate.tokens} of ${rate.perMinute}/min`)],
+        ['HOST', ({ host }) => hostText(session, host) ?? '-'],
+        [
+          'DRAIN',
+          ({ drain }) => (drain === null ? '-' : `${drain.profile ?? 'own'}, next ${out.time(drain.nextAt)}`),
+        ],
+        ['LIMIT', ({ limit }) => (limit === null ? '-' : `${limit.running} of ${limit.limit}`)],
       ],
-      items.map((one) => [
-        one.route,
-        one.circuit.tryAt === null
-          ? one.circuit.state
-          : `${one.circuit.state}, tries ${out.time(one.circuit.tryAt)}`,
-        dead(one.route),
-        one.rate === null ? '-' : `${one.rate.tokens} of ${one.rate.perMinute}/min`,
-        one.host?.closedUntil == null
-          ? (one.host?.name ?? '-')
-          : `${one.host.name}, closed until ${out.time(one.host.closedUntil)}`,
-        one.drain === null ? '-' : `${one.drain.profile ?? 'own'}, next ${out.time(one.drain.nextAt)}`,
-        one.limit === null ? '-' : `${one.limit.running} of ${one.limit.limit}`,
-      ]),
+      items,
     )
   })
 }
@@ -96,10 +95,7 @@ async function showPace(session: Session, route: string): Promise<void> {
       )
     if (rate !== null)
       out.line(`rate      ${rate.perMinute} a minute, ${rate.burst} at once; ${rate.tokens} now`)
-    if (host !== null)
-      out.line(
-        `host      ${host.name}${host.closedUntil === null ? '' : `, closed until ${out.time(host.closedUntil)}`}`,
-      )
+    if (host !== null) out.line(`host      ${hostText(session, host)}`)
     if (drain !== null) out.line(`drain     next ${out.time(drain.nextAt)}, ${drain.left} left of the cycle`)
     if (limit !== null) out.line(`limit     ${limit.running} of ${limit.limit} in hand here`)
   })

@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
+import { action } from '../resource.ts'
 
 export function addRefusedCodeCommands(program: Command, cli: Cli): void {
   const refused = program
@@ -11,16 +12,14 @@ export function addRefusedCodeCommands(program: Command, cli: Cli): void {
   handle(refused, cli, (session, _options, hash) =>
     hash === undefined ? listRefused(session) : showRefused(session, hash),
   )
-  const sign = program
-    .command('sign-code')
-    .argument('<hash>', 'as `millrace refused-code` shows it')
-    .description('sign a refused bundle after you read its text, so that its jobs go on')
-    .requiredOption('--reason <text>', 'why you vouch for it')
-  handle<{ reason: string }>(sign, cli, async (session, { reason }, hash = '') => {
-    const path = `/v1/code/refused/${encodeURIComponent(hash)}/sign`
-    const answer = await session.api.post<Answer<'signRefusedCode'>>(path, { reason })
-    session.show(answer, () => session.out.line('signed: its jobs go on'))
-  })
+  action({
+    verb: 'sign-code',
+    on: ['hash', 'as `millrace refused-code` shows it'],
+    description: 'sign a refused bundle after you read its text, so that its jobs go on',
+    operation: 'signRefusedCode',
+    options: [['--reason <text>', 'why you vouch for it', { isNeeded: true }]],
+    say: () => 'signed: its jobs go on',
+  })(program, cli)
 }
 
 async function listRefused(session: Session): Promise<void> {

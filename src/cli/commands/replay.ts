@@ -6,8 +6,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { EXIT, usageError } from '../failure.ts'
 import { confirm, postWithReason } from '../input.ts'
-import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
 import { formerWhyOption, refuseFormerFilter, type WhyOptions, whyOf, whyOption } from '../reasons.ts'
+import { action, resource } from '../resource.ts'
 import { momentText } from '../since.ts'
 import { count } from '../text.ts'
 
@@ -60,21 +60,37 @@ export function addReplayCommands(program: Command, cli: Cli): void {
     runReplay(session, options, (ids ?? []) as unknown as readonly string[]),
   )
   addReplayEvents(replay, cli)
-  const replays = program
-    .command('replays')
-    .argument('[id]', 'one replay')
-    .description('list replays of many, newest first, or show one')
-    .addOption(limitOption())
-  handle<ListOptions>(replays, cli, listReplays)
-  const cancel = replays
-    .command('cancel')
-    .argument('<id>', 'a replay that is running')
-    .description('stop a replay; what was taken up goes on')
-  handle(cancel, cli, async (session, _options, id) => {
-    const answer = await session.api.post<Replay>(`/v1/replays/${encodeURIComponent(String(id))}/cancel`)
-    session.show(answer, () => printReplay(session, answer))
-  })
+  addReplays(program, cli)
 }
+
+const addReplays = resource({
+  command: 'replays',
+  on: ['id', 'one replay'],
+  description: 'list replays of many, newest first, or show one',
+  list: {
+    operation: 'listReplays',
+    columns: [
+      ['BEGAN', (one, { out }) => out.time(one.createdAt)],
+      ['ID', (one) => one.id],
+      ['STATE', (one, { out }) => out.state(one.state)],
+      ['REPLAYED', (one) => one.replayed, 'right'],
+      ['REFUSED', (one) => one.refused, 'right'],
+      ['TOTAL', (one) => one.total, 'right'],
+      ['BY', (one) => one.by, 8],
+    ],
+    empty: 'Nothing was replayed yet.',
+  },
+  show: { operation: 'getReplay', more: (one, session) => printReplay(session, one) },
+  actions: [
+    action({
+      verb: 'cancel',
+      on: ['id', 'a replay that is running'],
+      description: 'stop a replay; what was taken up goes on',
+      operation: 'cancelReplay',
+      print: (one, session) => printReplay(session, one),
+    }),
+  ],
+})
 
 export function perSecondOption(): Option {
   return new Option('--per-second <number>', 'no more than so many a second').argParser((text) => {
@@ -350,35 +366,4 @@ export function printReplay(session: Session, replay: Replay): void {
     ['began', out.time(replay.createdAt)],
     ['ended', replay.finishedAt === null ? null : out.time(replay.finishedAt)],
   ])
-}
-
-async function listReplays(session: Session, options: ListOptions, id?: string): Promise<void> {
-  if (id !== undefined) {
-    const replay = await session.api.get<Replay>(`/v1/replays/${encodeURIComponent(id)}`)
-    return session.show(replay, () => printReplay(session, replay))
-  }
-  const page = await readPages<Replay>(session, '/v1/replays', {}, options.limit)
-  session.show(page, ({ items }) => {
-    const { out } = session
-    const columns = [
-      { title: 'BEGAN' },
-      { title: 'ID' },
-      { title: 'STATE' },
-      { title: 'REPLAYED', align: 'right' as const },
-      { title: 'REFUSED', align: 'right' as const },
-      { title: 'TOTAL', align: 'right' as const },
-      { title: 'BY', min: 8 },
-    ]
-    const rows = items.map((replay) => [
-      out.time(replay.createdAt),
-      replay.id,
-      out.state(replay.state),
-      replay.replayed,
-      replay.refused,
-      replay.total,
-      replay.by,
-    ])
-    out.table(columns, rows)
-    noteRest(session, page, 'Nothing was replayed yet.')
-  })
 }

@@ -9,6 +9,7 @@ import { readInput } from '../input.ts'
 import { prettyJson } from '../output.ts'
 import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
 import { formerFilterOption, refuseReason } from '../reasons.ts'
+import { printTable, resource } from '../resource.ts'
 
 export function addSourceCommands(program: Command, cli: Cli): void {
   const publish = program
@@ -29,16 +30,7 @@ export function addSourceCommands(program: Command, cli: Cli): void {
     .addOption(formerFilterOption())
     .addOption(limitOption())
   handle<RejectionOptions>(rejections, cli, listRejections)
-  const catalog = program
-    .command('catalog')
-    .argument('[subject]', 'one subject, with its schema, its example and the routes that want it')
-    .description('list the subjects that sources can publish')
-    .option('--source <name>', 'only of this source')
-    .option('-q, --q <text>', 'only with this text')
-    .addOption(limitOption())
-  handle<CatalogOptions>(catalog, cli, (session, options, subject) =>
-    subject === undefined ? listCatalog(session, options) : showSubject(session, subject),
-  )
+  addCatalog(program, cli)
 }
 
 // --- Publish
@@ -111,91 +103,71 @@ async function listRejections(session: Session, options: RejectionOptions): Prom
   session.show({ ...page, counts }, ({ items }) => {
     const { out } = session
     if (counts.length > 0) {
-      const columns = [
-        { title: 'COUNT', align: 'right' as const },
-        { title: 'SOURCE', min: 8 },
-        { title: 'REASON' },
-        { title: 'LATEST' },
-      ]
-      out.table(
-        columns,
-        counts.map((one) => [one.count, one.source, one.reason, out.time(one.latestAt)]),
+      printTable(
+        session,
+        [
+          ['COUNT', (one) => one.count, 'right'],
+          ['SOURCE', (one) => one.source, 8],
+          ['REASON', (one) => one.reason],
+          ['LATEST', (one) => out.time(one.latestAt)],
+        ],
+        counts,
       )
       out.line()
     }
-    const columns = [
-      { title: 'AT' },
-      { title: 'SOURCE', min: 8 },
-      { title: 'REASON' },
-      { title: 'STATUS', align: 'right' as const },
-      { title: 'ADDRESS' },
-      { title: 'DETAIL', min: 16 },
-    ]
-    const rows = items.map((one) => [
-      out.time(one.at),
-      one.source,
-      one.reason,
-      one.status,
-      one.address,
-      one.detail,
-    ])
-    out.table(columns, rows)
+    printTable(
+      session,
+      [
+        ['AT', (one) => out.time(one.at)],
+        ['SOURCE', (one) => one.source, 8],
+        ['REASON', (one) => one.reason],
+        ['STATUS', (one) => one.status, 'right'],
+        ['ADDRESS', (one) => one.address],
+        ['DETAIL', (one) => one.detail, 16],
+      ],
+      items,
+    )
     noteRest(session, page, 'Nothing was turned away.')
   })
 }
 
 // --- Catalog
 
-interface CatalogOptions extends ListOptions {
-  readonly source?: string
-  readonly q?: string
-}
-
-async function listCatalog(session: Session, options: CatalogOptions): Promise<void> {
-  const { source, q } = options
-  const page = await readPages<Answer<'listCatalog'>['items'][number]>(
-    session,
-    '/v1/catalog',
-    { source, q },
-    options.limit,
-  )
-  session.show(page, ({ items }) => {
-    const { out } = session
-    const columns = [
-      { title: 'SUBJECT', min: 20 },
-      { title: 'SOURCE', min: 8 },
-      { title: 'SCHEMA' },
-      { title: 'DESCRIPTION', min: 16 },
-    ]
-    out.table(
-      columns,
-      items.map((one) => [one.subject, one.source, one.hasSchema ? 'yes' : '', one.description]),
-    )
-    noteRest(session, page, 'No source says what it can publish.')
-  })
-}
-
-async function showSubject(session: Session, subject: string): Promise<void> {
-  const entry = await session.api.get<Answer<'getSubject'>>(`/v1/catalog/${encodeURIComponent(subject)}`)
-  session.show(entry, () => {
-    const { out } = session
-    out.line(out.colors.bold(entry.subject))
-    out.fields([
-      ['source', entry.source],
-      ['about', entry.description],
-      ['routes', entry.routes.length === 0 ? 'none wants it yet' : entry.routes.join(', ')],
-    ])
-    for (const [title, value] of [
-      ['schema', entry.schema],
-      ['example', entry.example],
-    ] as const) {
-      if (value === null || value === undefined) continue
-      out.line()
-      out.line(out.colors.dim(title))
-      out.line(prettyJson(value))
-    }
-    if (entry.routes.length === 0 && out.isTty) {
-      out.note(`A route with ‘on: [${entry.subject}]’ would get it.`)
-    }
-  })
-}
+const addCatalog = resource({
+  command: 'catalog',
+  on: ['subject', 'one subject, with its schema, its example and the routes that want it'],
+  description: 'list the subjects that sources can publish',
+  list: {
+    operation: 'listCatalog',
+    filters: [
+      ['--source <name>', 'only of this source'],
+      ['-q, --q <text>', 'only with this text'],
+    ],
+    columns: [
+      ['SUBJECT', (one) => one.subject, 20],
+      ['SOURCE', (one) => one.source, 8],
+      ['SCHEMA', (one) => (one.hasSchema ? 'yes' : '')],
+      ['DESCRIPTION', (one) => one.description, 16],
+    ],
+    empty: 'No source says what it can publish.',
+  },
+  show: {
+    operation: 'getSubject',
+    more: (one, { out }) => {
+      const { routes, schema, example } = one
+      out.line(out.colors.bold(one.subject))
+      out.fields([
+        ['source', one.source],
+        ['about', one.description],
+        ['routes', routes.length === 0 ? 'none wants it yet' : routes.join(', ')],
+      ])
+      for (const [title, value] of Object.entries({ schema, example })) {
+        if (value === null || value === undefined) continue
+        out.line()
+        out.line(out.colors.dim(title))
+        out.line(prettyJson(value))
+      }
+      if (routes.length === 0 && out.isTty) out.note(`A route with ‘on: [${one.subject}]’ would get it.`)
+    },
+  },
+})

@@ -8,16 +8,11 @@ import type { Subscription, SubscriptionDetail } from '../../sdk/client/index.ts
 import { type Answer, type Cli, collect, handle, type Session } from '../command.ts'
 import { EXIT, usageError } from '../failure.ts'
 import { readHeaders } from '../headers.ts'
-import { confirm, postWithReason, readJsonInput, readSecret } from '../input.ts'
-import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
+import { confirm, readJsonInput, readSecret } from '../input.ts'
+import { action, pathOf, REASON, resource } from '../resource.ts'
 import { duration } from '../text.ts'
 import { printResponse } from './deliveries.ts'
 import { addRecoverCommand } from './recover.ts'
-
-interface SubscriptionOptions extends ListOptions {
-  readonly status?: string
-  readonly search?: string
-}
 
 interface FieldOptions {
   readonly endpoint?: string
@@ -33,21 +28,71 @@ interface FieldOptions {
   readonly unset?: readonly string[]
 }
 
-const pathOf = (name: string, verb?: string) =>
-  `/v1/webhooks/subscriptions/${encodeURIComponent(name)}${verb === undefined ? '' : `/${verb}`}`
+const SUBSCRIPTION = ['name', 'a subscription'] as const
 
-export function addSubscriptionCommands(program: Command, cli: Cli): void {
-  const subscriptions = program
-    .command('subscriptions')
-    .argument('[name]', 'one subscription, with its health and what it signs with')
-    .description('list endpoints that get our events, show one, or act on one')
-    .addOption(new Option('--status <status>', 'only with this status').choices(SUBSCRIPTION_STATUSES))
-    .option('--search <text>', 'only with this in the name, the description, the address or a subject')
-    .addOption(limitOption())
-  handle<SubscriptionOptions>(subscriptions, cli, (session, options, name) =>
-    name === undefined ? listSubscriptions(session, options) : showSubscription(session, name),
-  )
+const switchOf = (
+  verb: 'enable' | 'disable' | 'pause',
+  description: string,
+  more: { readonly alias?: string } = {},
+) =>
+  action({
+    verb,
+    on: SUBSCRIPTION,
+    description,
+    operation: `${verb}Subscription`,
+    options: [REASON],
+    asksWhy: true,
+    say: ({ name, status }) => `${name} is ${status}`,
+    ...more,
+  })
 
+export const addSubscriptionCommands = resource({
+  command: 'subscriptions',
+  on: ['name', 'one subscription, with its health and what it signs with'],
+  description: 'list endpoints that get our events, show one, or act on one',
+  list: {
+    operation: 'listSubscriptions',
+    filters: [
+      ['--status <status>', 'only with this status', { choices: SUBSCRIPTION_STATUSES }],
+      [
+        '--search <text>',
+        'only with this in the name, the description, the address or a subject',
+        { as: 'q' },
+      ],
+    ],
+    columns: [
+      ['NAME', (one) => one.name, 10],
+      ['STATUS', (one, { out }) => out.state(one.status)],
+      ['URL', (one) => one.url, 20],
+      ['ON', (one) => one.on.join(' '), 10],
+      ['WAITING', (one) => waitingText(one), 'right'],
+      ['FAILING SINCE', (one, { out }) => out.time(one.failingSince)],
+      ['LAST ANSWER', (one, session) => lastAnswer(session, one)],
+    ],
+    empty: ({ status, search }) =>
+      status !== undefined || search !== undefined
+        ? 'No such subscriptions.'
+        : 'No subscriptions. ‘millrace subscriptions create --endpoint … --on …’ makes one.',
+  },
+  show: { operation: 'getSubscription', more: (one, session) => printDetail(session, one) },
+  actions: [
+    addFieldVerbs,
+    addSecretVerbs,
+    switchOf('enable', 'let it get events again; a test event goes first', {
+      // Everything else that is paused is resumed: so the word works here too.
+      alias: 'resume',
+    }),
+    switchOf('disable', 'send nothing more; what comes is skipped and can be recovered'),
+    switchOf('pause', 'keep what comes for later'),
+    addRecoverCommand,
+  ],
+})
+
+const actOn = (subscriptions: Command) => (verb: string, description: string) =>
+  subscriptions.command(verb).argument('<name>', SUBSCRIPTION[1]).description(description)
+
+/** create, patch and delete */
+function addFieldVerbs(subscriptions: Command, cli: Cli): void {
   const create = withFields(
     subscriptions
       .command('create')
@@ -56,8 +101,7 @@ export function addSubscriptionCommands(program: Command, cli: Cli): void {
   )
   handle<FieldOptions>(create, cli, (session, options, name) => createOne(session, options, name))
 
-  const act = (verb: string, description: string) =>
-    subscriptions.command(verb).argument('<name>', 'a subscription').description(description)
+  const act = actOn(subscriptions)
   const patch = withFields(act('patch', 'change what is given and leave the rest')).option(
     '--unset <field...>',
     'fields that go back to their defaults',
@@ -69,7 +113,10 @@ export function addSubscriptionCommands(program: Command, cli: Cli): void {
     }
     if (Object.keys(body).length === 0)
       throw usageError('nothing is to be changed', 'Give --endpoint, --on …')
-    const answer = await session.api.patch<Answer<'patchSubscription'>>(pathOf(String(name)), body)
+    const answer = await session.api.patch<Answer<'patchSubscription'>>(
+      pathOf('patchSubscription', String(name)),
+      body,
+    )
     session.show(answer, () => {
       for (const { field, message } of answer.warnings) session.out.note(`Note: ${field}: ${message}`)
       if (answer.secret !== null) {
@@ -85,34 +132,9 @@ export function addSubscriptionCommands(program: Command, cli: Cli): void {
   )
   handle<{ yes?: boolean }>(remove, cli, async (session, { yes }, name) => {
     await confirm(session, `Delete ${name}? Its open deliveries end, its secret goes.`, yes === true)
-    await session.api.delete(pathOf(String(name)))
+    await session.api.delete(pathOf('deleteSubscription', String(name)))
     session.show({ name, deleted: true }, () => session.out.line(`${name} is gone`))
   })
-
-  addSecretVerbs(act, cli)
-
-  const test = act('test', 'make one call now and say what came back')
-  handle(test, cli, (session, _options, name) => testOne(session, String(name)))
-
-  for (const [verb, description] of [
-    ['enable', 'let it get events again; a test event goes first'],
-    ['disable', 'send nothing more; what comes is skipped and can be recovered'],
-    ['pause', 'keep what comes for later'],
-  ] as const) {
-    const command = act(verb, description).option('--reason <text>', 'why; it is kept')
-    // Everything else that is paused is resumed: so the word works here too.
-    if (verb === 'enable') command.alias('resume')
-    handle<{ reason?: string }>(command, cli, async (session, { reason }, name) => {
-      const answer = await postWithReason<Subscription>(
-        session,
-        pathOf(String(name), verb),
-        reason === undefined ? {} : { reason },
-        '--reason',
-      )
-      session.show(answer, () => session.out.line(`${answer.name} is ${answer.status}`))
-    })
-  }
-  addRecoverCommand(subscriptions, cli)
 }
 
 /** The fields that users change most; the rest comes by `--file`. */
@@ -183,9 +205,9 @@ async function createOne(session: Session, options: FieldOptions, name: string |
   })
 }
 
-type Act = (verb: string, description: string) => Command
-
-function addSecretVerbs(act: Act, cli: Cli): void {
+/** rotate, reveal and test */
+function addSecretVerbs(subscriptions: Command, cli: Cli): void {
+  const act = actOn(subscriptions)
   const rotate = act('rotate', 'sign with a new secret, and with the old one too for a while')
     .option('--overlap <duration>', 'how long the old one signs beside it, up to 7d (24h)')
     .option('--given', 'take the new secret from stdin, or typed unseen, instead of a made one')
@@ -193,7 +215,7 @@ function addSecretVerbs(act: Act, cli: Cli): void {
     const secret =
       given === true ? await readSecret(session, `New secret of ${name} (not shown): `) : undefined
     const answer = await session.api.post<Answer<'rotateSubscriptionSecret'>>(
-      pathOf(String(name), 'rotate-secret'),
+      pathOf('rotateSubscriptionSecret', String(name)),
       { ...(overlap !== undefined && { overlap }), ...(secret !== undefined && { secret }) },
     )
     session.show(answer, () => {
@@ -210,17 +232,19 @@ function addSecretVerbs(act: Act, cli: Cli): void {
   const reveal = act('reveal', 'show the generated secret of a subscription of the folder, once')
   handle(reveal, cli, async (session, _options, name) => {
     const answer = await session.api.post<Answer<'revealSubscriptionSecret'>>(
-      pathOf(String(name), 'reveal-secret'),
+      pathOf('revealSubscriptionSecret', String(name)),
     )
     session.show(answer, () => {
       session.out.line(answer.secret)
       session.out.note('It is not shown again.')
     })
   })
+  const test = act('test', 'make one call now and say what came back')
+  handle(test, cli, (session, _options, name) => testOne(session, String(name)))
 }
 
 async function testOne(session: Session, name: string): Promise<number> {
-  const answer = await session.api.post<Answer<'testSubscription'>>(pathOf(name, 'test'))
+  const answer = await session.api.post<Answer<'testSubscription'>>(pathOf('testSubscription', name))
   session.show(answer, () => {
     const { out } = session
     out.fields([
@@ -244,36 +268,6 @@ function printAnswer(
   printResponse(session, [...lines, '', body].join('\n'))
 }
 
-async function listSubscriptions(session: Session, options: SubscriptionOptions): Promise<void> {
-  const query = { status: options.status, q: options.search }
-  const page = await readPages<Subscription>(session, '/v1/webhooks/subscriptions', query, options.limit)
-  session.show(page, ({ items }) => {
-    const { out } = session
-    const columns = [
-      { title: 'NAME', min: 10 },
-      { title: 'STATUS' },
-      { title: 'URL', min: 20 },
-      { title: 'ON', min: 10 },
-      { title: 'WAITING', align: 'right' as const },
-      { title: 'FAILING SINCE' },
-      { title: 'LAST ANSWER' },
-    ]
-    const rows = items.map((one) => [
-      one.name,
-      out.state(one.status),
-      one.url,
-      one.on.join(' '),
-      waitingText(one),
-      out.time(one.failingSince),
-      lastAnswer(session, one),
-    ])
-    out.table(columns, rows)
-    const isChosen = options.status !== undefined || options.search !== undefined
-    const hint = '‘millrace subscriptions create --endpoint … --on …’ makes one.'
-    noteRest(session, page, isChosen ? 'No such subscriptions.' : `No subscriptions. ${hint}`)
-  })
-}
-
 function waitingText({ health }: Subscription): string {
   return `${health.waiting}${health.isCapped ? '+' : ''}`
 }
@@ -283,11 +277,6 @@ function lastAnswer({ out }: Session, { health: { lastDeliveredAt, lastFailedAt 
   const isGood = lastFailedAt === null || (lastDeliveredAt ?? '') >= lastFailedAt
   const word = isGood ? 'delivered' : 'failed'
   return { ...out.state(word), text: `${word} ${out.time(isGood ? lastDeliveredAt : lastFailedAt)}` }
-}
-
-async function showSubscription(session: Session, name: string): Promise<void> {
-  const answer = await session.api.get<SubscriptionDetail>(pathOf(name))
-  session.show(answer, () => printDetail(session, answer))
 }
 
 function printDetail(session: Session, one: SubscriptionDetail): void {

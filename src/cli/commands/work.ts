@@ -1,162 +1,13 @@
-// millrace work [id] | work resolve, probe, retry, cancel: jobs.
+// millrace work [id] | work resolve, probe, retry, cancel, leave-lane; millrace lanes: jobs.
 
-import { type Command, Option } from 'commander'
 import { WORK_STATES } from '../../core/queue/work/index.ts'
-import type { Work, WorkStory } from '../../sdk/client/index.ts'
+import type { Work } from '../../sdk/client/index.ts'
 import { printAttempt } from '../attempts.ts'
-import { type Cli, handle, type Session } from '../command.ts'
-import { type ListOptions, limitOption, noteRest, readPages } from '../pages.ts'
+import type { Session } from '../command.ts'
+import { action, NEEDED_REASON, REASON, resource } from '../resource.ts'
 
-interface WorkOptions extends ListOptions {
-  readonly state?: string
-  readonly consumer?: string
-  readonly class?: string
-}
-
-interface DecisionOptions {
-  readonly as?: string
-  readonly reason?: string
-}
-
-export function addWorkCommands(program: Command, cli: Cli): void {
-  const work = program
-    .command('work')
-    .argument('[id]', 'one work item, with its attempts')
-    .description('list work items, newest first, show one, or decide about one')
-    .addOption(new Option('--state <state>', 'only in this state').choices(WORK_STATES))
-    .option('--consumer <route>', 'only of this route')
-    .option('--class <class>', 'only with this failure class')
-    .addOption(limitOption())
-  handle<WorkOptions>(work, cli, (session, options, id) =>
-    id === undefined ? listWork(session, options) : showWork(session, id),
-  )
-
-  const resolve = work
-    .command('resolve')
-    .argument('<id>', 'a parked work item')
-    .description('say what became of an effect whose outcome is unknown')
-    .addOption(
-      new Option('--as <outcome>', 'done: it is there; released: it is not, call again')
-        .choices(['done', 'released'])
-        .makeOptionMandatory(),
-    )
-    .requiredOption('--reason <text>', 'how you know; it is kept')
-  const probe = work
-    .command('probe')
-    .argument('<id>', 'a parked work item')
-    .description('ask the vendor again whether the effect is there')
-    .option('--reason <text>', 'why; it is kept')
-  const retry = work
-    .command('retry')
-    .argument('<id>', 'a waiting or parked work item')
-    .description('try again now')
-    .option('--reason <text>', 'why; it is kept')
-  const cancel = work
-    .command('cancel')
-    .argument('<id>', 'a work item that is not final')
-    .description('do not do it at all')
-    .requiredOption('--reason <text>', 'why; it is kept')
-  const leaveLane = work
-    .command('leave-lane')
-    .argument('<id>', 'a dead or parked work item that holds its lane up')
-    .description('let those behind it go on; the item itself stays as it is')
-    .requiredOption('--reason <text>', 'why; it is kept')
-  for (const [command, verb] of [
-    [resolve, 'resolve'],
-    [probe, 'probe'],
-    [retry, 'retry'],
-    [cancel, 'cancel'],
-    [leaveLane, 'leave-lane'],
-  ] as const) {
-    handle<DecisionOptions>(command, cli, async (session, { as, reason }, id) => {
-      const path = `/v1/work/${encodeURIComponent(String(id))}/${verb}`
-      const item = await session.api.post<Work>(path, {
-        ...(as !== undefined && { as }),
-        ...(reason !== undefined && { reason }),
-      })
-      session.show(item, () => printWork(session, item))
-    })
-  }
-
-  const lanes = program
-    .command('lanes')
-    .description('list items that hold their lanes up, newest first')
-    .addOption(limitOption())
-  handle<ListOptions>(lanes, cli, listHeldLanes)
-}
-
-async function listWork(session: Session, options: WorkOptions): Promise<void> {
-  const { state, consumer } = options
-  const query = { state, consumer, class: options.class }
-  const page = await readPages<Work>(session, '/v1/work', query, options.limit)
-  session.show(page, ({ items }) => {
-    const { out } = session
-    const columns = [
-      { title: 'ID' },
-      { title: 'CONSUMER', min: 10 },
-      { title: 'STATE' },
-      { title: 'TRIES', align: 'right' as const },
-      { title: 'DUE' },
-      { title: 'KEY', min: 8 },
-      { title: 'ERROR', min: 10 },
-    ]
-    const rows = items.map((work) => [
-      work.id,
-      work.consumer,
-      out.state(work.state),
-      work.attempts,
-      out.time(work.dueAt),
-      work.key,
-      work.class === undefined ? (work.lastError ?? '') : `${work.class}: ${work.lastError ?? ''}`,
-    ])
-    out.table(columns, rows)
-    noteRest(session, page, 'No work items.')
-  })
-}
-
-interface HeldLane {
-  readonly route: string
-  readonly lane: string
-  readonly waiting: number
-  readonly work: Work
-}
-
-async function listHeldLanes(session: Session, options: ListOptions): Promise<void> {
-  const page = await readPages<HeldLane>(session, '/v1/lanes/held', {}, options.limit)
-  session.show(page, ({ items }) => {
-    const { out } = session
-    const columns = [
-      { title: 'ROUTE', min: 10 },
-      { title: 'LANE', min: 8 },
-      { title: 'WAITING', align: 'right' as const },
-      { title: 'HELD BY' },
-      { title: 'STATE' },
-      { title: 'ERROR', min: 10 },
-    ]
-    const rows = items.map(({ route, lane, waiting, work }) => [
-      route,
-      lane,
-      waiting,
-      work.id,
-      out.state(work.state),
-      work.lastError ?? '',
-    ])
-    out.table(columns, rows)
-    noteRest(session, page, 'No lane is held up.')
-  })
-}
-
-async function showWork(session: Session, id: string): Promise<void> {
-  const item = await session.api.get<WorkStory>(`/v1/work/${encodeURIComponent(id)}`)
-  session.show(item, () => {
-    printWork(session, item)
-    for (const attempt of item.history ?? []) printAttempt(session, attempt)
-  })
-}
-
-function printWork(session: Session, item: Work): void {
-  const { out } = session
-  out.fields([
+const fieldsOf = (item: Work, { out }: Session) =>
+  [
     ['id', item.id],
     ['consumer', item.consumer],
     ['state', out.state(item.state)],
@@ -168,5 +19,107 @@ function printWork(session: Session, item: Work): void {
     ['status', item.httpStatus],
     ['error', item.lastError],
     ['effect', item.effectRef],
-  ])
-}
+  ] as const
+
+const print = (item: Work, session: Session) => session.out.fields(fieldsOf(item, session))
+
+export const addWorkCommands = resource({
+  command: 'work',
+  on: ['id', 'one work item, with its attempts'],
+  description: 'list work items, newest first, show one, or decide about one',
+  list: {
+    operation: 'listWork',
+    filters: [
+      ['--state <state>', 'only in this state', { choices: WORK_STATES }],
+      ['--consumer <route>', 'only of this route'],
+      ['--class <class>', 'only with this failure class'],
+    ],
+    columns: [
+      ['ID', (one) => one.id],
+      ['CONSUMER', (one) => one.consumer, 10],
+      ['STATE', (one, { out }) => out.state(one.state)],
+      ['TRIES', (one) => one.attempts, 'right'],
+      ['DUE', (one, { out }) => out.time(one.dueAt)],
+      ['KEY', (one) => one.key, 8],
+      [
+        'ERROR',
+        ({ class: name, lastError = '' }) => (name === undefined ? lastError : `${name}: ${lastError}`),
+        10,
+      ],
+    ],
+    empty: 'No work items.',
+  },
+  show: {
+    operation: 'getWork',
+    fields: fieldsOf,
+    more: ({ history = [] }, session) => {
+      for (const attempt of history) printAttempt(session, attempt)
+    },
+  },
+  actions: [
+    action({
+      verb: 'resolve',
+      on: ['id', 'a parked work item'],
+      description: 'say what became of an effect whose outcome is unknown',
+      operation: 'resolveWork',
+      options: [
+        [
+          '--as <outcome>',
+          'done: it is there; released: it is not, call again',
+          { choices: ['done', 'released'], isNeeded: true },
+        ],
+        ['--reason <text>', 'how you know; it is kept', { isNeeded: true }],
+      ],
+      print,
+    }),
+    action({
+      verb: 'probe',
+      on: ['id', 'a parked work item'],
+      description: 'ask the vendor again whether the effect is there',
+      operation: 'probeWork',
+      options: [REASON],
+      print,
+    }),
+    action({
+      verb: 'retry',
+      on: ['id', 'a waiting or parked work item'],
+      description: 'try again now',
+      operation: 'retryWork',
+      options: [REASON],
+      print,
+    }),
+    action({
+      verb: 'cancel',
+      on: ['id', 'a work item that is not final'],
+      description: 'do not do it at all',
+      operation: 'cancelWork',
+      options: [NEEDED_REASON],
+      print,
+    }),
+    action({
+      verb: 'leave-lane',
+      on: ['id', 'a dead or parked work item that holds its lane up'],
+      description: 'let those behind it go on; the item itself stays as it is',
+      operation: 'leaveLane',
+      options: [NEEDED_REASON],
+      print,
+    }),
+  ],
+})
+
+export const addLaneCommands = resource({
+  command: 'lanes',
+  description: 'list items that hold their lanes up, newest first',
+  list: {
+    operation: 'listHeldLanes',
+    columns: [
+      ['ROUTE', (one) => one.route, 10],
+      ['LANE', (one) => one.lane, 8],
+      ['WAITING', (one) => one.waiting, 'right'],
+      ['HELD BY', ({ work }) => work.id],
+      ['STATE', ({ work }, { out }) => out.state(work.state)],
+      ['ERROR', ({ work }) => work.lastError ?? '', 10],
+    ],
+    empty: 'No lane is held up.',
+  },
+})

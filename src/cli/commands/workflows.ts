@@ -1,9 +1,9 @@
 // millrace workflows [name] | start, migrate: what is deployed, and the state of its instances.
 
 import type { Command } from 'commander'
-import type { Workflow, WorkflowDetail } from '../../sdk/client/index.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { postWithReason, readJsonInput } from '../input.ts'
+import { printTable, resource } from '../resource.ts'
 import { countsText, markingText } from './instances.ts'
 
 interface MigrateOptions {
@@ -12,15 +12,63 @@ interface MigrateOptions {
   readonly reason?: string
 }
 
-export function addWorkflowCommands(program: Command, cli: Cli): void {
-  const workflows = program
-    .command('workflows')
-    .argument('[name]', 'one workflow, with its places and transitions')
-    .description('list the workflows in force, show one, start or migrate instances')
-  handle(workflows, cli, (session, _options, name) =>
-    name === undefined ? listWorkflows(session) : showWorkflow(session, name),
-  )
+export const addWorkflowCommands = resource({
+  command: 'workflows',
+  on: ['name', 'one workflow, with its places and transitions'],
+  description: 'list the workflows in force, show one, start or migrate instances',
+  list: {
+    operation: 'listWorkflows',
+    isWhole: true,
+    columns: [
+      ['NAME', (one) => one.name, 10],
+      ['VERSION', (one) => one.version],
+      ['STATUS', (one, { out }) => out.state(one.status)],
+      ['ACTIVE', (one) => one.counts.active, 'right'],
+      ['ATTENTION', (one) => one.counts.attention, 'right'],
+      ['DESCRIPTION', (one) => one.description ?? '', 12],
+    ],
+    empty: 'No workflows are in force that you may see.',
+  },
+  show: {
+    operation: 'getWorkflow',
+    fields: (one, { out }) => [
+      ['name', one.name],
+      ['version', one.version],
+      ['status', out.state(one.status)],
+      ['description', one.description],
+      ['active', countsText(one.versions)],
+      ['attention', one.counts.attention],
+    ],
+    more: ({ net }, session) => {
+      session.out.line()
+      printTable(
+        session,
+        [
+          ['PLACE', (one) => one.name, 10],
+          ['TYPE', (one) => one.type],
+          ['TOKENS', (one) => one.tokens, 'right'],
+        ],
+        net.places,
+      )
+      session.out.line()
+      printTable(
+        session,
+        [
+          ['TRANSITION', (one) => one.name, 10],
+          ['FROM', ({ from, fromAny }) => [...from, ...fromAny].join(fromAny.length > 0 ? '|' : '+')],
+          ['TO', (one) => one.to.join('+')],
+          ['ON', (one) => one.on],
+          ['DOES', (one) => one.action ?? ''],
+          ['PERMISSION', (one) => one.permission ?? ''],
+        ],
+        net.transitions,
+      )
+    },
+  },
+  actions: [addStartAndMigrate],
+})
 
+function addStartAndMigrate(workflows: Command, cli: Cli): void {
   const start = workflows
     .command('start')
     .argument('<workflow>', 'its name')
@@ -53,78 +101,6 @@ export function addWorkflowCommands(program: Command, cli: Cli): void {
   handle<MigrateOptions>(migrate, cli, (session, options, name) =>
     migrateMany(session, String(name), options),
   )
-}
-
-async function listWorkflows(session: Session): Promise<void> {
-  const answer = await session.api.get<Answer<'listWorkflows'>>('/v1/workflows')
-  session.show(answer, ({ items }) => {
-    const { out } = session
-    const columns = [
-      { title: 'NAME', min: 10 },
-      { title: 'VERSION' },
-      { title: 'STATUS' },
-      { title: 'ACTIVE', align: 'right' as const },
-      { title: 'ATTENTION', align: 'right' as const },
-      { title: 'DESCRIPTION', min: 12 },
-    ]
-    out.table(
-      columns,
-      items.map((one: Workflow) => [
-        one.name,
-        one.version,
-        out.state(one.status),
-        one.counts.active,
-        one.counts.attention,
-        one.description ?? '',
-      ]),
-    )
-    if (out.isTty && items.length === 0) out.note('No workflows are in force that you may see.')
-  })
-}
-
-async function showWorkflow(session: Session, name: string): Promise<void> {
-  const found = await session.api.get<WorkflowDetail>(`/v1/workflows/${encodeURIComponent(name)}`)
-  session.show(found, () => {
-    const { out } = session
-    out.fields([
-      ['name', found.name],
-      ['version', found.version],
-      ['status', out.state(found.status)],
-      ['description', found.description],
-      ['active', countsText(found.versions)],
-      ['attention', found.counts.attention],
-    ])
-    out.line()
-    const places = [
-      { title: 'PLACE', min: 10 },
-      { title: 'TYPE' },
-      { title: 'TOKENS', align: 'right' as const },
-    ]
-    out.table(
-      places,
-      found.net.places.map((place) => [place.name, place.type, place.tokens]),
-    )
-    out.line()
-    const columns = [
-      { title: 'TRANSITION', min: 10 },
-      { title: 'FROM' },
-      { title: 'TO' },
-      { title: 'ON' },
-      { title: 'DOES' },
-      { title: 'PERMISSION' },
-    ]
-    out.table(
-      columns,
-      found.net.transitions.map((one) => [
-        one.name,
-        [...one.from, ...one.fromAny].join(one.fromAny.length > 0 ? '|' : '+'),
-        one.to.join('+'),
-        one.on,
-        one.action ?? '',
-        one.permission ?? '',
-      ]),
-    )
-  })
 }
 
 type Migrated = Answer<'migrateInstances'>
@@ -160,26 +136,18 @@ async function migrateMany(session: Session, name: string, options: MigrateOptio
   } while (cursor !== null)
   progress.end()
   session.show({ items, migrated, refused, left }, () => {
-    const columns = [
-      { title: 'INSTANCE' },
-      { title: 'FROM' },
-      { title: 'TO' },
-      { title: 'RESULT' },
-      { title: 'BEFORE' },
-      { title: 'AFTER' },
-      { title: 'WHAT', min: 12 },
-    ]
-    out.table(
-      columns,
-      items.map((one) => [
-        one.id,
-        one.from,
-        one.to,
-        out.state(one.ok ? (dryRun === true ? 'update' : 'done') : 'refused'),
-        markingText(one.before),
-        markingText(one.after),
-        one.ok ? `${one.changes.length} changes of data` : one.message,
-      ]),
+    printTable(
+      session,
+      [
+        ['INSTANCE', (one) => one.id],
+        ['FROM', (one) => one.from],
+        ['TO', (one) => one.to],
+        ['RESULT', ({ ok }) => out.state(ok ? (dryRun === true ? 'update' : 'done') : 'refused')],
+        ['BEFORE', (one) => markingText(one.before)],
+        ['AFTER', (one) => markingText(one.after)],
+        ['WHAT', (one) => (one.ok ? `${one.changes.length} changes of data` : one.message), 12],
+      ],
+      items,
     )
     const told = dryRun === true ? `${items.length - refused} can be migrated` : `${migrated} migrated`
     out.note(`${told}, ${refused} refused.`)

@@ -514,8 +514,8 @@ export type EventDetail = {
   readonly sensitive: readonly string[]
   /** Why the payload is not shown: it is sealed and does not open. */
   readonly unreadable?: string
-  readonly headers: Readonly<Record<string, unknown>>
   readonly data: unknown
+  readonly headers: Readonly<Record<string, unknown>>
   readonly consumers: readonly Consumer[]
   /** The newest work of the event, oldest first; at most 50. `consumers` has all of it. */
   readonly story: readonly WorkStory[]
