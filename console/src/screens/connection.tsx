@@ -184,9 +184,7 @@ function Health({ connection }: { readonly connection: ConnectionDetail }) {
           <div className="section__head">
             <h2 id="looks">Health</h2>
             <span className="faint">
-              {probeEveryMs === null
-                ? 'no scheduled probes'
-                : `probed every ${formatDuration(probeEveryMs)}`}
+              {probeEveryMs === null ? 'no scheduled probes' : `probed every ${formatDuration(probeEveryMs)}`}
               {connection.lastProbe !== null && (
                 <>
                   , last <Time at={connection.lastProbe.at} />
