@@ -63,7 +63,6 @@ export async function measureOpenTransaction(
     const { url } = await postgres.makeDatabase({ empty: true })
     // The server of the tests runs without; production has it.
     await postgres.query(url, 'ALTER SYSTEM SET autovacuum = on')
-    await postgres.query(url, "ALTER SYSTEM SET autovacuum_naptime = '5s'")
     await postgres.query(url, 'SELECT pg_reload_conf()')
     const folder = join(scratch, 'open-transaction')
     await mkdir(folder, { recursive: true })

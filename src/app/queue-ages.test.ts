@@ -12,9 +12,10 @@ afterEach(() => {
 
 function start(count: number, oldestReadyAt: (tenant: string) => number | null) {
   const noted: [string, number][] = []
-  const overview = (tenant: string) => async () => ({ oldestReadyAt: oldestReadyAt(tenant) })
   const watch = noteQueueAges({
-    store: { forTenant: (tenant: TenantId) => ({ overview: overview(tenant) }) } as unknown as Store,
+    store: {
+      forTenant: (tenant: TenantId) => ({ oldestReadyAt: async () => oldestReadyAt(tenant) }),
+    } as unknown as Store,
     meter: { queueAge: (tenant, ageMs) => noted.push([tenant, ageMs]) },
     now: () => 10_000,
     tenants: async () => Array.from({ length: count }, (_, index) => `t${index}` as TenantId),
@@ -54,4 +55,19 @@ test('[FD12] a store that fails leaves a gap and is asked again', async () => {
   await vi.advanceTimersByTimeAsync(2_000)
   watch.close()
   expect(noted).toEqual([['t0', 1_000]])
+})
+
+test('[FD12] a store that takes long is asked less often', async () => {
+  const { watch, noted } = start(1, () => {
+    vi.advanceTimersByTime(1_000)
+    return 9_000
+  })
+  // The first round begins after 2 s and takes 1 s, so the next one may begin 20 s later.
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(noted).toHaveLength(1)
+  await vi.advanceTimersByTimeAsync(19_000)
+  expect(noted).toHaveLength(1)
+  await vi.advanceTimersByTimeAsync(4_000)
+  watch.close()
+  expect(noted).toHaveLength(2)
 })

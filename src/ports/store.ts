@@ -401,6 +401,8 @@ export interface TenantReads {
     query: PageRequest & { readonly kind: RecordKind; readonly prefix?: string },
   ): Promise<Page<StoredRecord>>
   overview(): Promise<StoreOverview>
+  /** Alone, as a node asks for it all the time: what is counted beside it costs more. */
+  oldestReadyAt(): Promise<Instant | null>
 }
 
 /** Why a read may cross tenants. The list is short on purpose. */

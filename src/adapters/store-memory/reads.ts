@@ -250,6 +250,10 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
       assertOpen()
       return overview(state, tenant)
     },
+    async oldestReadyAt() {
+      assertOpen()
+      return overview(state, tenant).oldestReadyAt
+    },
   }
 }
 

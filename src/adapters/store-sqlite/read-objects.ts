@@ -50,6 +50,7 @@ export function makeTenantReads(ask: Ask, tenant: TenantId): TenantReads {
     record: (kind, key) => ask('record', tenant, kind, key),
     records: (query) => ask('records', tenant, query),
     overview: () => ask('overview', tenant),
+    oldestReadyAt: () => ask('oldestReadyAt', tenant),
   }
 }
 

@@ -58,7 +58,7 @@ import {
 } from './rows.ts'
 import { makeRunReads, type RunReads, toRun } from './runs.ts'
 import { WORK_STATE_OF } from './state-codes.ts'
-import { countAllOpen, groupDeadLetters, readOverview } from './summaries.ts'
+import { countAllOpen, groupDeadLetters, readOldestReadyAt, readOverview } from './summaries.ts'
 import { fromStored, type Stored, toStored } from './text-values.ts'
 import { countOpen, inState, listWork } from './work-list.ts'
 
@@ -101,6 +101,7 @@ export interface Reads extends InstanceReads, RunReads, OutboxReads {
     query: Query<'deadLetterGroups'>,
   ): Awaited<ReturnType<TenantReads['deadLetterGroups']>>
   overview(tenant: TenantId): StoreOverview
+  oldestReadyAt(tenant: TenantId): number | null
   tenants(): readonly TenantId[]
   workCounts(): Record<WorkState, number>
   readyConsumers(): { tenant: TenantId; consumer: string }[]
@@ -307,6 +308,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
     },
     deadLetterGroups: (tenant, query) => groupDeadLetters(access, tenant, query.state),
     overview: (tenant) => readOverview(access, tenant),
+    oldestReadyAt: (tenant) => readOldestReadyAt(access, tenant),
     tenants() {
       const text =
         "SELECT name FROM tenant WHERE EXISTS (SELECT 1 FROM record WHERE tenant = tenant.no AND kind = 'bundle')"

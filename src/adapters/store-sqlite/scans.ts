@@ -24,6 +24,7 @@ const SCANS: ReadonlySet<ReadName> = new Set([
   'outbox',
   'outboxCount',
   'overview',
+  'oldestReadyAt',
   'workCounts',
 ])
 

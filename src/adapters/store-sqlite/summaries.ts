@@ -74,19 +74,24 @@ export function countAllOpen({ get, tenantNumber }: ReadAccess, tenant: TenantId
 
 const WAITING = 'work WHERE state = 3 AND state > 2 AND tenant = ?'
 
-export function readOverview({ get, sql, tenantNumber }: ReadAccess, tenant: TenantId): StoreOverview {
+/** From consumer to consumer by the index: a long backlog of one costs no more than a short one. */
+export function readOldestReadyAt({ sql, tenantNumber }: ReadAccess, tenant: TenantId): number | null {
+  const no = tenantNumber(tenant)
+  const next = sql(
+    'SELECT consumer, due_at FROM work WHERE state = 2 AND tenant = ? AND consumer > ? ORDER BY consumer, due_at LIMIT 1',
+  )
+  let oldest: number | null = null
+  for (let row = next.get(no, ''); row !== undefined; row = next.get(no, row.consumer))
+    oldest = Math.min(oldest ?? row.due_at, row.due_at)
+  return oldest
+}
+
+export function readOverview(access: ReadAccess, tenant: TenantId): StoreOverview {
+  const { get, tenantNumber } = access
   const no = tenantNumber(tenant)
   const count = (name: keyof typeof COUNTED) =>
     get(`SELECT count(*) AS n FROM (SELECT 1 FROM ${COUNTED[name]} LIMIT ?)`, no, OVERVIEW_COUNT_MAX)
       ?.n as number
-  // From consumer to consumer by the index: a long backlog of one costs no more than a short one.
-  const next = sql(
-    'SELECT consumer, due_at FROM work WHERE state = 2 AND tenant = ? AND consumer > ? ORDER BY consumer, due_at LIMIT 1',
-  )
-  let oldestReadyAt: number | null = null
-  for (let row = next.get(no, ''); row !== undefined; row = next.get(no, row.consumer)) {
-    oldestReadyAt = Math.min(oldestReadyAt ?? row.due_at, row.due_at)
-  }
   return {
     counts: {
       ready: count('ready'),
@@ -101,6 +106,6 @@ export function readOverview({ get, sql, tenantNumber }: ReadAccess, tenant: Ten
       unmatched: count('unmatched'),
     },
     cappedAt: OVERVIEW_COUNT_MAX,
-    oldestReadyAt,
+    oldestReadyAt: readOldestReadyAt(access, tenant),
   }
 }

@@ -341,6 +341,7 @@ export function lookupRules(kit: () => Kit): void {
         openOrphans: 0,
       }
       expect(await reads().overview()).toEqual({ counts: empty, cappedAt: 10_000, oldestReadyAt: null })
+      expect(await reads().oldestReadyAt()).toBe(null)
       const owner = await kit().join()
       await kit().add({ delayMs: 5_000, work: { consumer: 'route:a' } })
       await kit().add({ delayMs: 2_000, work: { consumer: 'route:b' } })
@@ -360,6 +361,8 @@ export function lookupRules(kit: () => Kit): void {
         cappedAt: 10_000,
         oldestReadyAt: kit().now() + 2_000,
       })
+      expect(await reads().oldestReadyAt()).toBe(kit().now() + 2_000)
+      expect(await reads(OTHER).oldestReadyAt()).toBe(kit().now())
       expect(await reads(OTHER).overview()).toEqual({
         counts: { ...empty, ready: 1, unmatched: 1 },
         cappedAt: 10_000,

@@ -584,6 +584,7 @@ async function readSome(store: Store, { tenant, event, limit }: Extract<Operatio
     records: await twice((cursor) => reads.records({ cursor, limit: 1 + (limit % 3), kind: 'setting' })),
     groups: await reads.deadLetterGroups({ state: 'open' }),
     overview: await reads.overview(),
+    oldestReadyAt: await reads.oldestReadyAt(),
     tenants: await store.system('verification').tenants(),
     ready: await twice((cursor) => reads.workList({ cursor, limit, state: 'ready' })),
     deliveries: await twice((cursor) => reads.workList({ cursor, limit, consumer: 'subscription:c' })),

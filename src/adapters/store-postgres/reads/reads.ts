@@ -39,7 +39,7 @@ import { decodeCursor, encodeCursor, type Value } from './cursor.ts'
 import { searchEvents } from './event-search.ts'
 import { countInstances, listInstances, readInstance, workOfInstanceSql } from './instance-reads.ts'
 import { listRecords } from './records.ts'
-import { countAllOpen, groupDeadLetters, readOverview } from './summaries.ts'
+import { countAllOpen, groupDeadLetters, readOldestReadyAt, readOverview } from './summaries.ts'
 import { countOpen, listWork } from './work-list.ts'
 
 const all = (table: Table) => selectList('t', Object.keys(table.columns))
@@ -291,6 +291,7 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
     },
     records: (request) => listRecords(query, schema, tenant, request),
     overview: () => readOverview(query, schema, tenant),
+    oldestReadyAt: () => readOldestReadyAt(query, schema, tenant),
   }
 }
 

@@ -84,6 +84,15 @@ export async function countAllOpen(
   return row.total
 }
 
+export async function readOldestReadyAt(
+  query: Query,
+  schema: string,
+  tenant: TenantId,
+): Promise<number | null> {
+  const [row] = await query(prepare(`SELECT (${oldestReady(schema)}) AS at`, [escapeText(tenant)]))
+  return row.at
+}
+
 export async function readOverview(query: Query, schema: string, tenant: TenantId): Promise<StoreOverview> {
   const counts = Object.entries(COUNTED).map(
     ([name, from]) =>
