@@ -566,7 +566,7 @@ describe('rules', () => {
       CA: 'catalog',
       SE: 'sensitive',
       SV: 'sources',
-      KY: 'keys',
+      KY: 'key-checks',
       DF: 'definitions',
       WL: 'workflow-language',
       AN: 'analysis',
