@@ -3,7 +3,7 @@
 import { DatabaseSync } from '@photostructure/sqlite'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
-import type { Commit, Write } from '../../ports/store.ts'
+import type { Commit, Guard, Write } from '../../ports/store.ts'
 import { type Executor, makeExecutor } from './executor.ts'
 import { migrate } from './migrate.ts'
 
@@ -52,6 +52,36 @@ describe('the executor under faults', () => {
   const failInFlush = () => {
     throw Object.assign(new Error('disk I/O error'), { errcode: 1034 })
   }
+
+  test('what a guard saw of a ledger entry settles that row, and not one that the same commit opens', () => {
+    const entry = {
+      key: 'K:1',
+      work: 'wrk_1',
+      epoch: 1,
+      consumer: 'route:crm',
+      eventId: 'evt_1',
+      objectId: null,
+      payloadHash: 'h',
+      correlationId: 'c',
+    }
+    const reserve = { w: 'ledger.reserve', entry, sendWithinMs: 1_000 } as Write
+    const again = { w: 'ledger.reserve', entry: { ...entry, generation: 2 }, sendWithinMs: 1_000 } as Write
+    const guard = (state: 'reserved' | 'done') =>
+      ({ g: 'ledger', key: 'K:1', state, work: 'wrk_1', epoch: 1 }) as Guard
+    const settle = (to: 'done' | 'released') =>
+      ({ w: 'ledger.settle', key: 'K:1', to, proof: null, effectRef: to, result: null }) as unknown as Write
+    const results = executor.commit(1_000, [
+      { tenant: TENANT, guards: [{ g: 'unreserved', key: 'K:1' }], writes: [reserve] },
+      { tenant: TENANT, guards: [guard('reserved')], writes: [settle('done')] },
+      { tenant: TENANT, guards: [guard('done')], writes: [again, settle('released')] },
+    ])
+    expect(results.map(({ ok }) => ok)).toEqual([true, true, true])
+    const history = executor.ledgerHistory(TENANT, 'K:1')
+    expect(history.map(({ state, generation, effectRef }) => [generation, state, effectRef])).toEqual([
+      [1, 'done', 'done'],
+      [2, 'released', 'released'],
+    ])
+  })
 
   test('a broken commit fails alone; the others of its group are applied once', () => {
     const outcomes = executor.commit(1_000, [put('a'), broken(), put('b')])

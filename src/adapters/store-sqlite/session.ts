@@ -48,6 +48,8 @@ export interface Session {
   /** What the current commit's guards have seen of the keys that its writes will record. */
   dedupSlot: Slot | null
   ledgerSlot: Slot | null
+  /** The ledger entry that the current commit's guard has seen: settling it needs no second look. */
+  seenLedger: { readonly text: string; readonly seq: number } | null
   /** What the current commit's guard has seen of its instance. */
   seenInstance: { readonly id: string; readonly seq: number } | null
   /** The event that the current commit appended last, and how many jobs it has. */
@@ -77,6 +79,7 @@ export function makeSession(db: DatabaseSyncInstance, foldAt: number): Session {
     lastAt: 0,
     dedupSlot: null,
     ledgerSlot: null,
+    seenLedger: null,
     seenInstance: null,
     addedEvent: null,
     changedWork: null,

@@ -11,6 +11,7 @@ export function applyCommit(session: Session, now: Instant, commit: Commit): Com
   const { guards, writes, tenant } = commit
   session.dedupSlot = null
   session.ledgerSlot = null
+  session.seenLedger = null
   session.seenInstance = null
   session.addedEvent = null
   session.changedWork = null

@@ -9,7 +9,7 @@ import type { Session } from '../session.ts'
 import { LEDGER_CODE, WORK_CODE, WORK_STATE_OF } from '../state-codes.ts'
 import { toStored } from '../text-values.ts'
 import { findCorrelation, findRevision } from './instance-writes.ts'
-import { findDedup, findLedger } from './keys.ts'
+import { findDedup, findLedger, seeLedger } from './keys.ts'
 
 export interface Refusal {
   readonly found: Found | null
@@ -48,7 +48,9 @@ export function checkGuard(session: Session, now: Instant, tenant: TenantId, gua
       if (row === null) return { found: null }
       const holds =
         row.state === LEDGER_CODE[guard.state] && row.work === guard.work && row.epoch === guard.epoch
-      return holds ? null : { found: { f: 'ledger', entry: readLedgerEntry(session, row, tenant) } }
+      if (!holds) return { found: { f: 'ledger', entry: readLedgerEntry(session, row, tenant) } }
+      seeLedger(session, no, guard.key, row)
+      return null
     }
     case 'version': {
       const row = versioned(session, no, guard)

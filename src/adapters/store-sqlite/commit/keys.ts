@@ -98,6 +98,18 @@ export function locateLedger(
   }
 }
 
+/** A guard of this commit has read the entry. */
+export function seeLedger(session: Session, tenant: number, key: string, row: Row): void {
+  session.seenLedger = { text: ledgerText(tenant, key), seq: row.seq as number }
+}
+
+/** The number of the ledger's latest row for a key; null: there is none. */
+export function findLedgerNumber(session: Session, tenant: number, key: string): number | null {
+  const { seenLedger } = session
+  if (seenLedger?.text === ledgerText(tenant, key)) return seenLedger.seq
+  return (findLedger(session, tenant, key)?.seq ?? null) as number | null
+}
+
 /** Whether a guard of this commit has seen that the key has no entry. */
 export function isKnownAbsent(session: Session, tenant: number, key: string): boolean {
   return session.ledgerSlot?.text === ledgerText(tenant, key)

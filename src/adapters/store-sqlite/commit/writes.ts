@@ -15,7 +15,7 @@ import { LEDGER_CODE, WORK_CODE } from '../state-codes.ts'
 import { toStored, toStoredHash, toStoredOrNull, toStoredTrace } from '../text-values.ts'
 import { changeEscalation, putFailure, raiseEscalation } from './failures.ts'
 import { addHistory, deleteCorrelation, putCorrelation, putInstance, putOrphan } from './instance-writes.ts'
-import { findLedger, isKnownAbsent, locateLedger, noteDedup, noteLedger } from './keys.ts'
+import { findLedger, findLedgerNumber, isKnownAbsent, locateLedger, noteDedup, noteLedger } from './keys.ts'
 import { comeBack, comeIn, findLaned, goOut, noteVersion } from './lanes.ts'
 import { isOdd } from './plain-jobs.ts'
 
@@ -141,21 +141,21 @@ export function applyWrite(
       })
       return
     case 'ledger.settle': {
-      const row = findLedger(session, no, write.key)
-      if (row === null) return
+      const seq = findLedgerNumber(session, no, write.key)
+      if (seq === null) return
       session.sql.settleLedger.get(
         LEDGER_CODE[write.to],
         write.proof,
         toStoredOrNull(write.effectRef),
         toStoredOrNull(write.result),
         now,
-        row.seq,
+        seq,
       )
       return
     }
     case 'ledger.observe': {
-      const row = findLedger(session, no, write.key)
-      if (row !== null) session.sql.addEvidence.get(row.seq, toStored(write.evidence))
+      const seq = findLedgerNumber(session, no, write.key)
+      if (seq !== null) session.sql.addEvidence.get(seq, toStored(write.evidence))
       return
     }
     case 'deadLetter.put':
@@ -382,6 +382,8 @@ function openEntry(
   entry: NewLedgerEntry,
   opening: Opening,
 ): void {
+  // A new generation is another row than the one that a guard has seen.
+  session.seenLedger = null
   const before = isKnownAbsent(session, tenant, entry.key) ? null : findLedger(session, tenant, entry.key)
   const generation = entry.generation ?? 1
   if (before !== null) {
