@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { hashDocument } from '../core/definitions/documents/index.ts'
 import { renderDefinitions } from './documentation.ts'
-import { compileDefinitions } from './index.ts'
+import { compileDefinitions, makeTemplate, readDocuments } from './index.ts'
 import { factsOf, makeFactSchema } from './json-schema.ts'
 import { schemaFields } from './schema-fields.ts'
 
@@ -175,6 +175,12 @@ oauth2: { tokenUrl: https://a.example/token }
   { functions: () => null },
 ).documents
 
+/** Of a kind whose maps all have values. */
+function templateOf(kind: string): Tree {
+  const made = makeTemplate(kind, 'a')
+  return readDocuments([{ path: 'a.yaml', text: made.ok ? made.text : '' }]).documents[0]?.value as Tree
+}
+
 function hashOf(document: Tree): string {
   const text = JSON.stringify(document)
   const { documents, findings } = compileDefinitions([{ path: 'a.json', text }], {
@@ -193,7 +199,7 @@ const withDefault = fields.flatMap(({ kind, path, schema }) => {
 test.each(withDefault)('$kind.$path omitted is the same as $value', ({ kind, path, value }) => {
   const names = path.split('.')
   const within = names.map((_, index) => `${kind}.${names.slice(0, names.length - index).join('.')}`)
-  const base = BASES[within.find((name) => Object.hasOwn(BASES, name)) ?? kind] as () => Tree
+  const base = BASES[within.find((name) => Object.hasOwn(BASES, name)) ?? kind] ?? (() => templateOf(kind))
   const document = base()
   const parent = names.slice(0, -1).reduce<Tree>((node, name) => {
     const next = name === '*' ? Object.values(node)[0] : node[name]

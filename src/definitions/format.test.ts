@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { compileDefinitions, formatFindings } from './index.ts'
+import { compileDefinitions, formatFindings, KIND_NAMES } from './index.ts'
 
 test('a finding is printed with its position, its line, a caret and what to write', () => {
   const files = [
@@ -19,7 +19,7 @@ flows/a.yaml:5:7 warning F32: an unknown outcome will park for a person: a time-
   5 | do: { http: { url: "https://x.example/" } }
     |       ^
 
-flows/b.json:2:10 error F8: there is no kind \`Rout\`, but \`Source\`, \`Route\`, \`Workflow\`, \`Agent\`, \`Subscription\`, \`Provider\`, \`Connection\`, \`Credential\`, \`Profile\`
+flows/b.json:2:10 error F8: there is no kind \`Rout\`, but ${KIND_NAMES.map((kind) => `\`${kind}\``).join(', ')}
   2 | \t"kind":\t"Rout"
     | \t       \t^
   write: "Route"

@@ -23,6 +23,11 @@ export function makeJsonSchema(): Json {
   return JSON.parse(JSON.stringify(makeFactSchema(), (key, value) => (key === FACT ? undefined : value)))
 }
 
+function listKinds(): string {
+  const kinds = KIND_NAMES.map((kind) => `${/^[AEIOU]/.test(kind) ? 'an' : 'a'} ${kind}`)
+  return `${kinds.slice(0, -1).join(', ')} or ${kinds.at(-1)}`
+}
+
 function documentSchemas(): [z.ZodObject, ...z.ZodObject[]] {
   return KIND_NAMES.map((kind) => declarationOf(kind).schema()) as unknown as [z.ZodObject, ...z.ZodObject[]]
 }
@@ -49,8 +54,7 @@ export function makeFactSchema(): Json {
   return {
     $schema,
     title: 'Millrace definitions',
-    description:
-      'One document: a Source, a Route, a Workflow, an Agent, a Subscription, a Provider, a Connection, a Credential or a Profile. `x-millrace` says what a string means.',
+    description: `One document: ${listKinds()}. \`x-millrace\` says what a string means.`,
     ...rest,
     $defs: { Action: action, Sends: SENDS, Condition: CONDITION, Filter: FILTER, Json: JSON_VALUE },
   }

@@ -1,6 +1,6 @@
 // Which code a document is pinned to: the bundles of all functions that it names.
 
-import type { DefinitionDocument } from './definition-document.ts'
+import type { DefinitionDocument } from './definition-kinds.ts'
 import { factsOf } from './definition-kinds.ts'
 import type { ActionDocument } from './documents.ts'
 

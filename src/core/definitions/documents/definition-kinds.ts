@@ -1,7 +1,24 @@
 // What the core knows about each kind of definition: a new kind is a line here. The order is that of the API.
 
-import type { DefinitionDocument } from './definition-document.ts'
-import type { ActionDocument, RouteDocument } from './documents.ts'
+import type { AgentDocument } from './agent-document.ts'
+import type { ConnectionDocument } from './connection-document.ts'
+import type { CredentialDocument } from './credential-document.ts'
+import type { ActionDocument, ProfileDocument, RouteDocument, SourceDocument } from './documents.ts'
+import type { ProviderDocument } from './provider-document.ts'
+import type { SubscriptionDocument } from './subscription-document.ts'
+import type { WorkflowDocument } from './workflow-document.ts'
+
+/** Everything that can be deployed. */
+export type DefinitionDocument =
+  | SourceDocument
+  | RouteDocument
+  | ProfileDocument
+  | WorkflowDocument
+  | AgentDocument
+  | SubscriptionDocument
+  | ProviderDocument
+  | ConnectionDocument
+  | CredentialDocument
 
 export type DefinitionKind = DefinitionDocument['kind']
 export type DefinitionStatus = RouteDocument['status']

@@ -4,7 +4,7 @@
 // was requested.
 
 import { hashText } from '../../foundation/hash/index.ts'
-import type { DefinitionDocument } from './definition-document.ts'
+import type { DefinitionDocument } from './definition-kinds.ts'
 import { type ControlVerb, type DefinitionKind, type DefinitionStatus, factsOf } from './definition-kinds.ts'
 
 /** Who owns a definition: a file of the folder, a user who applied it by the API, or the demo. */

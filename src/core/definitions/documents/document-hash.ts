@@ -2,7 +2,7 @@
 
 import { hashText } from '../../foundation/hash/index.ts'
 import { canonicalJson, type JsonValue } from '../../foundation/json/index.ts'
-import type { DefinitionDocument } from './definition-document.ts'
+import type { DefinitionDocument } from './definition-kinds.ts'
 
 /** Documents never change, and one is hashed several times while it is deployed. */
 const hashes = new WeakMap<DefinitionDocument, string>()

@@ -8,7 +8,7 @@ export { type ConnectionDocument, PROBE_EVERY_MS, PROBE_TIMEOUT_MS } from './con
 export type { CredentialDocument } from './credential-document.ts'
 export { ROTATION_COOL_DOWN_MS, ROTATION_OVERLAP_MS } from './credential-document.ts'
 export { DRAIN_PROFILES, USUAL_CIRCUIT, usualBurst } from './default-policies.ts'
-export type { DefinitionDocument } from './definition-document.ts'
+export type { DefinitionDocument } from './definition-kinds.ts'
 export {
   CONTROL_VERBS,
   type ControlVerb,

@@ -9,7 +9,7 @@
 import { mayUseHmac } from '../../expression/index.ts'
 import { type JsonValue, stringifyJson } from '../../foundation/json/index.ts'
 import { actionsOf } from './code-hashes.ts'
-import type { DefinitionDocument } from './definition-document.ts'
+import type { DefinitionDocument } from './definition-kinds.ts'
 import type { ActionDocument } from './documents.ts'
 
 export const LANGUAGE = 3
