@@ -17,6 +17,7 @@ const steps = [
     'src/core/webhooks/signing/signing-vectors.test.ts',
     'src/http/problem.test.ts',
     'src/http/api-documentation.test.ts',
+    'src/http/metrics.test.ts',
     'src/cli/completion.test.ts',
     'src/definitions/documentation.test.ts',
     // Last: what follows it would be read as its value.

@@ -35,6 +35,10 @@ const operations = Object.entries(readDocument().paths)
   )
   .filter(({ path }) => path.startsWith('/v1/'))
 
+/** Anyone of a tenant may ask for it, and it takes no name: what a stranger gets is its own. */
+const isPlainList = ({ method, path, role, id }: (typeof operations)[number]) =>
+  method === 'GET' && !path.includes('{') && role === 'viewer' && id.startsWith('list')
+
 async function victimsRows() {
   const dump = await node.app.store.system('verification').dump()
   const own = (list: readonly { readonly tenant: TenantId }[]) =>
@@ -56,15 +60,18 @@ async function victimsRows() {
 
 describe('[AP3] every operation', () => {
   test('has a recipe here, and every recipe an operation', () => {
-    const ids = operations.map(({ id }) => id).filter((id) => !APART.has(id))
-    expect(Object.keys(RECIPES).sort()).toEqual([...ids].sort())
+    const known = operations.filter(({ id }) => !APART.has(id))
+    const needed = known.filter((one) => !isPlainList(one)).map(({ id }) => id)
+    expect(needed.filter((id) => RECIPES[id] === undefined)).toEqual([])
+    const ids = known.map(({ id }) => id)
+    expect(Object.keys(RECIPES).filter((id) => !ids.includes(id))).toEqual([])
   })
 
   test.each(operations.filter(({ id }) => !APART.has(id)))(
     '$id gives a stranger nothing of the victim’s, and changes nothing there',
     async ({ id, method, path }) => {
       const before = await victimsRows()
-      for (const { status, ...request } of [RECIPES[id]?.() ?? []].flat()) {
+      for (const { status, ...request } of [RECIPES[id]?.() ?? { status: 200 }].flat()) {
         const answer = await node.call(method, path, { ...request, key: String(keys[`${STRANGER} admin`]) })
         expect(answer.status, answer.text).toBe(status)
         expectNothingOfTheirs(answer, JSON.stringify(request))

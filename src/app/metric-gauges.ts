@@ -43,7 +43,6 @@ export function backlogGauges(ages: BacklogAges | null): readonly Gauge[] {
   if (ages === null) return []
   return (['work', 'deliver'] as const).map((role) => ({
     name: 'millrace_backlog_age_seconds',
-    help: 'How long the oldest item has been due that one more node of the role could take, over all tenants.',
     labels: { role },
     value: ages[role] / 1_000,
   }))
@@ -53,20 +52,17 @@ type RelayStatus = Awaited<ReturnType<NonNullable<Engine['relay']>['status']>>
 
 function outboxGauges({ waiting, eldestAt, refused, stuck }: RelayStatus, now: number): readonly Gauge[] {
   return [
-    { name: 'millrace_outbox_rows', help: 'What waits to be told to the bus.', value: waiting },
+    { name: 'millrace_outbox_rows', value: waiting },
     {
       name: 'millrace_outbox_age_seconds',
-      help: 'How long the oldest that waits to be told to the bus has waited.',
       value: eldestAt === null ? 0 : Math.max(0, now - eldestAt) / 1_000,
     },
     {
       name: 'millrace_outbox_refused',
-      help: 'Messages that the bus will never take, since this node started.',
       value: refused,
     },
     {
       name: 'millrace_outbox_stuck_subjects',
-      help: 'Subjects that the bus does not take now, as the node that relays sees it.',
       value: stuck,
     },
   ]

@@ -31,7 +31,7 @@ interface OptionMore {
   readonly default?: string
 }
 /** Flags and meaning; a function makes one that is not sent. */
-export type OptionSpec = readonly [flags: string, text: string, more?: OptionMore] | (() => Option)
+type OptionSpec = readonly [flags: string, text: string, more?: OptionMore] | (() => Option)
 
 export const REASON: OptionSpec = ['--reason <text>', 'why; it is kept']
 export const NEEDED_REASON: OptionSpec = ['--reason <text>', 'why; it is kept', { isNeeded: true }]
@@ -179,7 +179,7 @@ async function printOne<One extends Name>(session: Session, show: Show<One>, id:
   })
 }
 
-export function addOptions(command: Command, specs: readonly OptionSpec[]): Command {
+function addOptions(command: Command, specs: readonly OptionSpec[]): Command {
   for (const spec of specs) command.addOption(typeof spec === 'function' ? spec() : makeOption(spec))
   return command
 }
@@ -192,7 +192,7 @@ function makeOption([flags, text, more = {}]: Exclude<OptionSpec, () => Option>)
 }
 
 /** What was given, by its names in the request. */
-export function readOptions(specs: readonly OptionSpec[], options: Options): Record<string, unknown> {
+function readOptions(specs: readonly OptionSpec[], options: Options): Record<string, unknown> {
   const read: Record<string, unknown> = {}
   for (const spec of specs) {
     if (typeof spec === 'function') continue

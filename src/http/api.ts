@@ -27,6 +27,7 @@ import type { DeliveryActions, DeliveryViews, Subscriptions } from '../engine/we
 import type { Vetted } from '../ports/http-client.ts'
 import type { TenantReads } from '../ports/store.ts'
 import type { SecretVault } from '../ports/vault.ts'
+import type { MetricName } from './metrics.ts'
 
 interface DemoState {
   /** Whether the demo definitions are deployed for the caller’s tenant. */
@@ -164,8 +165,7 @@ export interface RefusedCode {
 }
 
 export interface Gauge {
-  readonly name: `millrace_${string}`
-  readonly help: string
+  readonly name: MetricName
   readonly labels?: Readonly<Record<string, string>>
   readonly value: number
 }

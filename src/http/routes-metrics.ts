@@ -2,6 +2,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import type { Gauge, HttpApi } from './api.ts'
+import { METRICS } from './metrics.ts'
 import { operations, serveOn } from './operations.ts'
 
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8'
@@ -25,8 +26,8 @@ export function addMetricsRoute(app: FastifyInstance, api: Pick<HttpApi, 'gauges
 function linesOf(gauges: readonly Gauge[]): readonly string[] {
   const lines: string[] = []
   const told = new Set<string>()
-  for (const { name, help, labels = {}, value } of gauges) {
-    if (!told.has(name)) lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} gauge`)
+  for (const { name, labels = {}, value } of gauges) {
+    if (!told.has(name)) lines.push(`# HELP ${name} ${METRICS[name].help}`, `# TYPE ${name} gauge`)
     told.add(name)
     const marks = Object.entries(labels).map(([label, of]) => `${label}=${JSON.stringify(of)}`)
     lines.push(`${name}${marks.length === 0 ? '' : `{${marks.join(',')}}`} ${value}`)

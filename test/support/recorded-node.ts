@@ -119,7 +119,7 @@ export async function startRecordedNode({
     now,
     vetSubscription: async () => ({ ok: true }),
     health: async () => ({ ready: true, reasons: [], checks: { store: 'ok', lease: 'held', bus: 'none' } }),
-    gauges: () => [{ name: 'millrace_work_ready', help: 'Jobs that are due.', value: 3 }],
+    gauges: () => [{ name: 'millrace_outbox_rows', value: 3 }],
     confirmCopy: async () => {},
     refusedCode: {
       list: async () => [REFUSED],
