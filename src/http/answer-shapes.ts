@@ -118,29 +118,33 @@ export const problemShape = shape('Problem', 'A refusal (RFC 9457).', (s) =>
   }),
 )
 
+export const eventFields = (s: Kit) => ({
+  id: s.string,
+  tenant: s.string,
+  source: s.string,
+  subject: s.string,
+  objectType: s.nullable(s.string),
+  objectId: s.nullable(s.string),
+  occurredAt: s.nullable(s.instant),
+  receivedAt: s.instant,
+  correlationId: s.string,
+  causationId: s.nullable(s.string),
+  traceId: s.string,
+  dedupKey: s.string,
+  payloadHash: s.string,
+  matched: s.integer.describe('How many consumers wanted it; 0 is unmatched.'),
+  duplicates: s.integer.describe('How often it came again within its dedup window; told a second later.'),
+  lastDuplicateAt: s.nullable(s.instant),
+  editedFrom: s.string
+    .describe(
+      'Only on an edited copy: the event that a user copied and edited. The source did not send this payload, and its signature says nothing of it.',
+    )
+    .optional(),
+})
+
 export const envelopeShape = shape('Envelope', 'An accepted event with its payload.', (s) =>
   s.object({
-    id: s.string,
-    tenant: s.string,
-    source: s.string,
-    subject: s.string,
-    objectType: s.nullable(s.string),
-    objectId: s.nullable(s.string),
-    occurredAt: s.nullable(s.instant),
-    receivedAt: s.instant,
-    correlationId: s.string,
-    causationId: s.nullable(s.string),
-    traceId: s.string,
-    dedupKey: s.string,
-    payloadHash: s.string,
-    matched: s.integer.describe('How many consumers wanted it; 0 is unmatched.'),
-    duplicates: s.integer.describe('How often it came again within its dedup window; told a second later.'),
-    lastDuplicateAt: s.nullable(s.instant),
-    editedFrom: s.string
-      .describe(
-        'Only on an edited copy: the event that a user copied and edited. The source did not send this payload, and its signature says nothing of it.',
-      )
-      .optional(),
+    ...eventFields(s),
     sensitive: s
       .list(s.string)
       .describe('Paths of what is sensitive in it: callers below operator see `[hidden]` there.'),
@@ -312,3 +316,20 @@ export const replayPreviewShape = shape('ReplayPreview', 'What a replay would do
     isCapped: s.boolean.describe('There are more letters than `items`.'),
   }),
 )
+
+/** What every replay of many may be told. */
+export const replayOptions = (s: Kit) => ({
+  dryRun: s.boolean.default(false).describe('Only say what would happen.'),
+  force: s.boolean.default(false).describe('Also what was replayed in vain three times.'),
+  again: s.boolean
+    .default(false)
+    .describe(
+      'An effect that is there already is made once more, as another generation of its key. Needs a `reason`.',
+    ),
+  perSecond: s.number
+    .min(0.01)
+    .max(100_000)
+    .describe(
+      'No more than so many a second. Left out: as quickly as the nodes take them up. Letters of a route with a rate limit never go quicker than that.',
+    ),
+})

@@ -16,6 +16,17 @@ import { closestSubject } from '../definitions/index.ts'
 import type { HttpApi } from './api.ts'
 import { operations, serveOn } from './operations.ts'
 import { readFilter } from './queries.ts'
+import type { Kit } from './schema-kit.ts'
+
+const subjectRow = (s: Kit) =>
+  s.object({
+    subject: s.string.describe('A pattern where a part of it is computed.'),
+    source: s.string.describe('A source, `route:<name>` or `function:<name>`.'),
+    mapping: s.nullable(s.string).describe('The ready mapping that it comes from.'),
+    description: s.nullable(s.string),
+    hasSchema: s.boolean,
+    example: s.any.optional(),
+  })
 
 export const catalogOperations = operations('catalog', (s) => ({
   listCatalog: {
@@ -26,16 +37,7 @@ export const catalogOperations = operations('catalog', (s) => ({
       q: s.string.max(256).describe('A part of the subject or of its description.'),
       wanted: s.boolean.describe('`true`: only those that a route waits for.'),
     }),
-    answer: s.pageOf(
-      s.object({
-        subject: s.string.describe('A pattern where a part of it is computed.'),
-        source: s.string.describe('A source, `route:<name>` or `function:<name>`.'),
-        mapping: s.nullable(s.string).describe('The ready mapping that it comes from.'),
-        description: s.nullable(s.string),
-        hasSchema: s.boolean,
-        example: s.any.optional(),
-      }),
-    ),
+    answer: s.pageOf(subjectRow(s)),
   },
   getSubject: {
     at: 'GET /v1/catalog/:subject',
@@ -43,16 +45,7 @@ export const catalogOperations = operations('catalog', (s) => ({
     params: s.fields({ subject: s.textOf(255) }),
     answer: s.answer(
       'The subject',
-      s.object({
-        subject: s.string.describe('A pattern where a part of it is computed.'),
-        source: s.string.describe('A source, `route:<name>` or `function:<name>`.'),
-        mapping: s.nullable(s.string).describe('The ready mapping that it comes from.'),
-        description: s.nullable(s.string),
-        hasSchema: s.boolean,
-        example: s.any.optional(),
-        schema: s.any.describe('null: none.'),
-        routes: s.list(s.string),
-      }),
+      s.extend(subjectRow, { schema: s.any.describe('null: none.'), routes: s.list(s.string) }),
     ),
   },
 }))

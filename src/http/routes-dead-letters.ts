@@ -9,7 +9,7 @@ import { AppError } from '../core/foundation/errors/index.ts'
 import type { DeadLetterId, TenantId } from '../core/foundation/ids/index.ts'
 import { listDeadLetters } from '../engine/index.ts'
 import type { Log } from '../ports/log.ts'
-import { attemptShape, consumerName, deadLetterShape, envelopeShape } from './answer-shapes.ts'
+import { attemptShape, consumerName, deadLetterShape, envelopeShape, replayOptions } from './answer-shapes.ts'
 import type { HttpApi } from './api.ts'
 import { operations, serveOn, shape } from './operations.ts'
 import { readFilter, showPage } from './queries.ts'
@@ -86,12 +86,8 @@ export const deadLettersOperations = operations('dead letters', (s) => ({
     summary: 'Replay a dead letter with the definition in force, under the same key',
     params: s.byId<DeadLetterId>(),
     body: s.filters({
-      force: s.boolean.default(false).describe('Also what was replayed in vain three times.'),
-      again: s.boolean
-        .default(false)
-        .describe(
-          'An effect that is there already is made once more, as another generation of its key. Needs a `reason`.',
-        ),
+      force: replayOptions(s).force,
+      again: replayOptions(s).again,
       reason: s.why,
     }),
     answers: {

@@ -9,7 +9,7 @@ import { SUBSCRIPTION_PREFIX } from '../core/webhooks/subscription/index.ts'
 import { DELIVERY_STATES, type DeliveriesPreview, RECOVERED, RECOVERY_VERDICTS } from '../engine/index.ts'
 import { logSensitiveRead } from '../engine/secrets/index.ts'
 import type { Log } from '../ports/log.ts'
-import { attemptShape, replayPreviewShape } from './answer-shapes.ts'
+import { attemptShape, replayOptions, replayPreviewShape } from './answer-shapes.ts'
 import type { HttpApi } from './api.ts'
 import { operations, serveOn, shape } from './operations.ts'
 import { readConditions, readFilter, readInstant } from './queries.ts'
@@ -163,15 +163,9 @@ export const deliveriesOperations = operations('webhooks', (s) => ({
         since: s.instant.describe('Died at this instant or later.').optional(),
         until: s.instant.describe('Died before this instant.').optional(),
       }),
-      dryRun: s.boolean.default(false).describe('Only say what would happen.'),
-      force: s.boolean.default(false).describe('Also what was replayed in vain three times.'),
-      perSecond: s.number
-        .min(0.01)
-        .max(100_000)
-        .describe(
-          'No more than so many a second. Left out: as quickly as the nodes take them up. Letters of a route with a rate limit never go quicker than that.',
-        )
-        .optional(),
+      dryRun: replayOptions(s).dryRun,
+      force: replayOptions(s).force,
+      perSecond: replayOptions(s).perSecond.optional(),
       reason: s.why.optional(),
     }),
     answers: {
@@ -195,15 +189,9 @@ export const deliveriesOperations = operations('webhooks', (s) => ({
         .describe(
           '`failed`: what is dead. `missing`: what was never sent. `all`: both. `retrying`: what waits for another try is due now.',
         ),
-      dryRun: s.boolean.default(false).describe('Only say what would happen.'),
-      force: s.boolean.default(false).describe('Also what was replayed in vain three times.'),
-      perSecond: s.number
-        .min(0.01)
-        .max(100_000)
-        .describe(
-          'No more than so many a second. Left out: as quickly as the nodes take them up. Letters of a route with a rate limit never go quicker than that.',
-        )
-        .optional(),
+      dryRun: replayOptions(s).dryRun,
+      force: replayOptions(s).force,
+      perSecond: replayOptions(s).perSecond.optional(),
       reason: s.why.optional(),
     }),
     answers: {

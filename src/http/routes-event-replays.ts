@@ -6,7 +6,7 @@ import type { EventId } from '../core/foundation/ids/index.ts'
 import { bytesOf } from '../core/ingest/bus-message/index.ts'
 import type { EventFilter } from '../engine/index.ts'
 import type { Log } from '../ports/log.ts'
-import { drift, madeEffect, rateCost, verdictTotals } from './answer-shapes.ts'
+import { drift, madeEffect, rateCost, replayOptions, verdictTotals } from './answer-shapes.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
 import { operations, serveOn, shape } from './operations.ts'
@@ -79,14 +79,9 @@ export const eventReplaysOperations = operations('events', (s) => ({
         to: s.instant.describe('Received before this instant.'),
         unmatched: s.boolean.describe('`true`: only those that nobody wanted.'),
       }),
-      dryRun: s.boolean.default(false).describe('Only say what would happen.'),
+      dryRun: replayOptions(s).dryRun,
       reason: s.why,
-      perSecond: s.number
-        .min(0.01)
-        .max(100_000)
-        .describe(
-          'No more than so many a second. Left out: as quickly as the nodes take them up. Letters of a route with a rate limit never go quicker than that.',
-        ),
+      perSecond: replayOptions(s).perSecond,
     }),
     answers: {
       200: s.answer('What would happen (`dryRun`)', s.ref(eventReplayPreviewShape)),

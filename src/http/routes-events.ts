@@ -16,7 +16,7 @@ import { WORK_STATES } from '../core/queue/work/index.ts'
 import { readEdit } from '../engine/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { TenantReads } from '../ports/store.ts'
-import { envelopeShape, workStoryShape } from './answer-shapes.ts'
+import { envelopeShape, eventFields, workStoryShape } from './answer-shapes.ts'
 import type { HttpApi } from './api.ts'
 import {
   asksFor,
@@ -31,6 +31,7 @@ import { readStories } from './job-timeline.ts'
 import { operations, serveOn, shape } from './operations.ts'
 import { readFilter } from './queries.ts'
 import { cloudEventShape } from './routes-publish.ts'
+import type { Kit } from './schema-kit.ts'
 import { showBodies } from './sensitive.ts'
 import { iso, present, showConsumers, withJsonMember } from './shapes.ts'
 
@@ -49,30 +50,7 @@ const consumerShape = shape('Consumer', 'Who wanted an event, and how far it got
 )
 
 const eventShape = shape('Event', 'An accepted event, as lists show it.', (s) =>
-  s.object({
-    id: s.string,
-    tenant: s.string,
-    source: s.string,
-    subject: s.string,
-    objectType: s.nullable(s.string),
-    objectId: s.nullable(s.string),
-    occurredAt: s.nullable(s.instant),
-    receivedAt: s.instant,
-    correlationId: s.string,
-    causationId: s.nullable(s.string),
-    traceId: s.string,
-    dedupKey: s.string,
-    payloadHash: s.string,
-    matched: s.integer.describe('How many consumers wanted it; 0 is unmatched.'),
-    duplicates: s.integer.describe('How often it came again within its dedup window; told a second later.'),
-    lastDuplicateAt: s.nullable(s.instant),
-    editedFrom: s.string
-      .describe(
-        'Only on an edited copy: the event that a user copied and edited. The source did not send this payload, and its signature says nothing of it.',
-      )
-      .optional(),
-    consumers: s.list(s.ref(consumerShape)),
-  }),
+  s.object({ ...eventFields(s), consumers: s.list(s.ref(consumerShape)) }),
 )
 
 const eventEditShape = shape(
@@ -108,53 +86,35 @@ const eventDetailShape = shape('EventDetail', 'An event and everything that foll
   }),
 )
 
+const eventFilters = (s: Kit) => ({
+  source: s.text,
+  subject: s.text,
+  objectId: s.text.describe('About this object.'),
+  correlationId: s.text.describe('Of this chain of causes.'),
+  from: s.instant.describe('Received at this instant or later.'),
+  to: s.instant.describe('Received before this instant.'),
+  q: s
+    .textOf(200)
+    .describe(
+      'A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. Or the whole key of an effect, as the ledger has it.',
+    ),
+})
+
 export const eventsOperations = operations('events', (s) => ({
   listEvents: {
     at: 'GET /v1/events',
     summary: 'Accepted events, newest first',
     description:
       'A page looks at a bounded number of events: with a filter it may hold fewer items than asked for, or none, while `nextCursor` goes on. As CloudEvents, a page is a batch of up to 100, with their payloads, and the header `link` leads on.',
-    query: s.page({
-      source: s.text,
-      subject: s.text,
-      objectId: s.text.describe('About this object.'),
-      correlationId: s.text.describe('Of this chain of causes.'),
-      from: s.instant.describe('Received at this instant or later.'),
-      to: s.instant.describe('Received before this instant.'),
-      q: s
-        .textOf(200)
-        .describe(
-          'A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. Or the whole key of an effect, as the ledger has it.',
-        ),
-      unmatched: s.boolean,
+    query: s.page({ ...eventFilters(s), unmatched: s.boolean }),
+    answer: s.pageOf(s.ref(eventShape), 'A page', {
+      'application/cloudevents-batch+json': s.list(s.ref(cloudEventShape)),
     }),
-    answer: s.answer(
-      'A page',
-      s.object({
-        items: s.list(s.ref(eventShape)),
-        nextCursor: s
-          .nullable(s.string)
-          .describe('Give it back as `cursor` to get the next page; null at the end.'),
-      }),
-      { 'application/cloudevents-batch+json': s.list(s.ref(cloudEventShape)) },
-    ),
   },
   listUnmatched: {
     at: 'GET /v1/unmatched',
     summary: 'Events that nobody wanted, newest first',
-    query: s.page({
-      source: s.text,
-      subject: s.text,
-      objectId: s.text.describe('About this object.'),
-      correlationId: s.text.describe('Of this chain of causes.'),
-      from: s.instant.describe('Received at this instant or later.'),
-      to: s.instant.describe('Received before this instant.'),
-      q: s
-        .textOf(200)
-        .describe(
-          'A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. Or the whole key of an effect, as the ledger has it.',
-        ),
-    }),
+    query: s.page(eventFilters(s)),
     answer: s.pageOf(s.ref(eventShape)),
   },
   getEvent: {

@@ -4,6 +4,20 @@ import type { FastifyInstance } from 'fastify'
 import { AppError } from '../core/foundation/errors/index.ts'
 import type { HttpApi } from './api.ts'
 import { operations, serveOn } from './operations.ts'
+import type { Kit } from './schema-kit.ts'
+
+const refusedRow = (s: Kit) =>
+  s.object({
+    codeHash: s.string.describe('The SHA-256 of its text.'),
+    file: s.string.describe('The file of the folder that it was made of.'),
+    bytes: s.integer,
+    why: s.string.describe('Why it must not run, and what to do.'),
+    usedBy: s
+      .list(s.string)
+      .describe(
+        'Definitions that pin it, in any stored version, as `default/Route/book`. Empty: no job needs it.',
+      ),
+  })
 
 export const refusedCodeOperations = operations('node', (s) => ({
   listRefusedCode: {
@@ -13,19 +27,7 @@ export const refusedCodeOperations = operations('node', (s) => ({
     answer: s.answer(
       'All of it',
       s.object({
-        items: s.list(
-          s.object({
-            codeHash: s.string.describe('The SHA-256 of its text.'),
-            file: s.string.describe('The file of the folder that it was made of.'),
-            bytes: s.integer,
-            why: s.string.describe('Why it must not run, and what to do.'),
-            usedBy: s
-              .list(s.string)
-              .describe(
-                'Definitions that pin it, in any stored version, as `default/Route/book`. Empty: no job needs it.',
-              ),
-          }),
-        ),
+        items: s.list(refusedRow(s)),
       }),
     ),
   },
@@ -34,21 +36,7 @@ export const refusedCodeOperations = operations('node', (s) => ({
     config: { role: 'node' },
     summary: 'One refused bundle with its text',
     params: s.byId(),
-    answer: s.answer(
-      'The bundle',
-      s.object({
-        codeHash: s.string.describe('The SHA-256 of its text.'),
-        file: s.string.describe('The file of the folder that it was made of.'),
-        bytes: s.integer,
-        why: s.string.describe('Why it must not run, and what to do.'),
-        usedBy: s
-          .list(s.string)
-          .describe(
-            'Definitions that pin it, in any stored version, as `default/Route/book`. Empty: no job needs it.',
-          ),
-        text: s.string,
-      }),
-    ),
+    answer: s.answer('The bundle', s.extend(refusedRow, { text: s.string })),
   },
   signRefusedCode: {
     at: 'POST /v1/code/refused/:id/sign',

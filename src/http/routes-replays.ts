@@ -7,7 +7,7 @@ import { FAILURE_CLASSES } from '../core/failures/failure/index.ts'
 import { AppError, ERRORS } from '../core/foundation/errors/index.ts'
 import type { DeadLetterId } from '../core/foundation/ids/index.ts'
 import type { ReplayFilter } from '../engine/index.ts'
-import { replayPreviewShape } from './answer-shapes.ts'
+import { replayOptions, replayPreviewShape } from './answer-shapes.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
 import { operations, serveOn, shape } from './operations.ts'
@@ -80,21 +80,11 @@ export const replaysOperations = operations('dead letters', (s) => ({
         from: s.instant.describe('Died at this instant or later.'),
         to: s.instant.describe('Died before this instant.'),
       }),
-      dryRun: s.boolean.default(false).describe('Only say what would happen.'),
-      force: s.boolean.default(false).describe('Also what was replayed in vain three times.'),
-      again: s.boolean
-        .default(false)
-        .describe(
-          'An effect that is there already is made once more, as another generation of its key. Needs a `reason`.',
-        ),
+      dryRun: replayOptions(s).dryRun,
+      force: replayOptions(s).force,
+      again: replayOptions(s).again,
       reason: s.why.optional(),
-      perSecond: s.number
-        .min(0.01)
-        .max(100_000)
-        .describe(
-          'No more than so many a second. Left out: as quickly as the nodes take them up. Letters of a route with a rate limit never go quicker than that.',
-        )
-        .optional(),
+      perSecond: replayOptions(s).perSecond.optional(),
     }),
     answers: {
       200: s.answer('What would happen (`dryRun`)', s.ref(replayPreviewShape)),

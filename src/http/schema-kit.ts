@@ -122,7 +122,7 @@ export const KIT = {
   page: <Members extends z.core.$ZodShape>(filters: Members) =>
     z.strictObject({ ...page, ...optional(filters) }),
   /** The answer of a list. */
-  pageOf: <Schema extends z.ZodType>(items: Schema, description = 'A page') =>
+  pageOf: <Schema extends z.ZodType>(items: Schema, description = 'A page', others: Content = {}) =>
     makeAnswer(
       description,
       z.object({
@@ -131,6 +131,7 @@ export const KIT = {
           'Give it back as `cursor` to get the next page; null at the end.',
         ),
       }),
+      others,
     ),
   text,
   textOf: (max: number, min = 1) => z.string().min(min).max(max),
