@@ -47,6 +47,43 @@ export const SUBSCRIPTION_FIELDS = ${JSON.stringify(requestFields('Subscription'
 `
 }
 
+/** console/src/lib/definition-fields.generated.ts: fields of one line, for forms. */
+export function renderFormFields(): string {
+  const { shape } = declarationOf('Subscription').schema() as unknown as z.ZodObject
+  const fields = Object.entries(shape).flatMap(([name, field]) => {
+    const schema = (field instanceof z.ZodOptional ? field.unwrap() : field) as z.ZodType
+    const facts = FACTS.get(field)
+    const isLine = schema instanceof z.ZodString || schema instanceof z.ZodEnum
+    if (!isLine || facts === undefined || !(field instanceof z.ZodOptional)) return []
+    const unit = UNITS.get(schema as z.ZodString)
+    return [
+      {
+        name,
+        meaning: facts.meaning,
+        leftOut: String(facts.default ?? facts.otherwise),
+        ...(unit?.unit === 'duration' ? { isDuration: true } : {}),
+        ...(unit?.word === undefined ? {} : { word: unit.word }),
+        ...(schema instanceof z.ZodEnum ? { values: schema.options } : {}),
+      },
+    ]
+  })
+  return `// Generated from src/definitions/kinds by \`npm run docs\`; do not edit. Optional fields of a subscription of one line.
+
+export interface FormField {
+  readonly name: string
+  readonly meaning: string
+  /** What it means that it is left out. */
+  readonly leftOut: string
+  /** Milliseconds in the document, where \`null\` is the word. */
+  readonly isDuration?: boolean
+  readonly word?: string
+  readonly values?: readonly string[]
+}
+
+export const SUBSCRIPTION_FIELDS: readonly FormField[] = ${JSON.stringify(fields, null, 2)}
+`
+}
+
 /** Written by hand in src/sdk/definition-values.ts. */
 const VALUES = [
   'AuthDefinition',

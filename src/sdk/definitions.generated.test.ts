@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import {
   renderCarriedFields,
   renderDefinitionTypes,
+  renderFormFields,
   renderRequestFields,
 } from '../../scripts/lib/definition-types.ts'
 
@@ -11,4 +12,5 @@ test('the types of definitions are up to date; write them with `npm run docs`', 
   expect(read('definitions.generated.ts')).toBe(renderDefinitionTypes())
   expect(read('../core/definitions/documents/carried-fields.generated.ts')).toBe(renderCarriedFields())
   expect(read('../http/definition-fields.generated.ts')).toBe(renderRequestFields())
+  expect(read('../../console/src/lib/definition-fields.generated.ts')).toBe(renderFormFields())
 })

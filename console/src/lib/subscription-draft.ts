@@ -2,6 +2,7 @@
 // one. Texts stay texts until then, so that nothing half-typed is lost.
 
 import type { Args, SubscriptionDetail } from '../types.ts'
+import { type FormField, SUBSCRIPTION_FIELDS } from './definition-fields.generated.ts'
 import { checkJson, formatJson, parseJsonText } from './json-text.ts'
 import { readPairs, writePairs } from './subscription-words.ts'
 
@@ -19,7 +20,15 @@ export interface Draft {
   readonly atOnce: string
   readonly orderBy: string
   readonly metadata: string
+  /** By the language's name: the fields that the form does not draw by itself. */
+  readonly others: Readonly<Record<string, string>>
 }
+
+/** Drawn with care, or changed elsewhere: a status has its own buttons. */
+const DRAWN = ['description', 'signing', 'status']
+
+/** All other fields of one line: a new one of the language is here without code. */
+export const OTHER_FIELDS = SUBSCRIPTION_FIELDS.filter(({ name }) => !DRAWN.includes(name))
 
 export const EMPTY_DRAFT: Draft = {
   name: '',
@@ -35,6 +44,7 @@ export const EMPTY_DRAFT: Draft = {
   atOnce: '',
   orderBy: '',
   metadata: '',
+  others: {},
 }
 
 /** The parts of its document that the form shows. */
@@ -47,6 +57,25 @@ interface Document {
   readonly concurrency?: { readonly limit: number }
   readonly order?: { readonly by: string }
 }
+
+/** As it could be written; the node gives durations in milliseconds. */
+function writtenOf(
+  { name, isDuration, word }: FormField,
+  document: Readonly<Record<string, unknown>>,
+): string {
+  const value = document[isDuration === true ? `${name}Ms` : name]
+  if (value === null) return word ?? ''
+  if (typeof value !== 'number') return typeof value === 'string' ? value : ''
+  const [unit, size] = WRITTEN_UNITS.find(([, ms]) => value % ms === 0) ?? ['ms', 1]
+  return `${value / size}${unit}`
+}
+
+const WRITTEN_UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+] as const
 
 const asText = (value: unknown): string => formatJson(parseJsonText(JSON.stringify(value)))
 
@@ -66,6 +95,7 @@ export function draftOf({ document, ...one }: SubscriptionDetail): Draft {
     atOnce: concurrency === undefined ? '' : String(concurrency.limit),
     orderBy: order?.by ?? '',
     metadata: writePairs(one.metadata),
+    others: Object.fromEntries(OTHER_FIELDS.map((field) => [field.name, writtenOf(field, document)])),
   }
 }
 
@@ -75,28 +105,30 @@ export interface Written {
   readonly transform: string | null
 }
 
-type Errors = Readonly<Partial<Record<keyof Draft, string>>>
+/** The fields with a text of their own. */
+export type Line = Exclude<keyof Draft, 'others'>
+type Errors = Readonly<Partial<Record<Line, string>>>
 
 /** `before`: the state before; null: it is new. */
 export function readDraft(draft: Draft, before: Draft | null): Written | { readonly errors: Errors } {
-  const errors: Partial<Record<keyof Draft, string>> = {}
+  const errors: Partial<Record<Line, string>> = {}
   const body: Record<string, unknown> = {}
-  const isSaid = (field: keyof Draft) =>
+  const isSaid = (field: Line) =>
     before === null
       ? draft[field] !== EMPTY_DRAFT[field] && String(draft[field]).trim() !== ''
       : String(draft[field]) !== String(before[field])
   /** Emptied, it goes back to its default. */
-  const say = (field: keyof Draft, name: string, read: (text: string) => unknown) => {
+  const say = (field: Line, name: string, read: (text: string) => unknown) => {
     if (!isSaid(field)) return
     const text = String(draft[field]).trim()
     body[name] = text === '' ? null : read(text)
   }
-  const pairs = (field: keyof Draft) => (text: string) => {
+  const pairs = (field: Line) => (text: string) => {
     const found = readPairs(text)
     if ('message' in found) errors[field] = found.message
     return 'pairs' in found ? found.pairs : null
   }
-  const whole = (field: keyof Draft, wrap: (value: number) => unknown) => (text: string) => {
+  const whole = (field: Line, wrap: (value: number) => unknown) => (text: string) => {
     if (!/^[1-9]\d*$/.test(text)) errors[field] = 'A whole number, 1 or more.'
     return wrap(Number(text))
   }
@@ -122,6 +154,10 @@ export function readDraft(draft: Draft, before: Draft | null): Written | { reado
   )
   say('orderBy', 'order', (by) => ({ by }))
   say('metadata', 'metadata', pairs('metadata'))
+  for (const { name } of OTHER_FIELDS) {
+    const text = draft.others[name]?.trim() ?? ''
+    if (text !== (before?.others[name] ?? '')) body[name] = text === '' ? null : text
+  }
   const transform = isSaid('transform') ? draft.transform.trim() : null
   if (transform === '') body.transform = null
   else if (transform !== null) {
@@ -133,7 +169,7 @@ export function readDraft(draft: Draft, before: Draft | null): Written | { reado
 }
 
 /** A filter is a tree; what is not JSON is an expression that starts with a brace. */
-function readWhere(text: string, errors: Partial<Record<keyof Draft, string>>): unknown {
+function readWhere(text: string, errors: Partial<Record<Line, string>>): unknown {
   try {
     return JSON.parse(text)
   } catch {

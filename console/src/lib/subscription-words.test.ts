@@ -128,3 +128,17 @@ test('[CN18] an edit sends what was changed; emptied, a field goes back to its d
     transform: null,
   })
 })
+
+test('[CN18] the other fields of the language are in the form, as they could be written', () => {
+  const document = { timeoutMs: 15_000, maxWaitMs: 86_400_000, disableAfterMs: null, sensitive: 'send' }
+  const before = draftOf({ on: [], metadata: {}, document } as unknown as SubscriptionDetail)
+  expect(before.others).toMatchObject({
+    timeout: '15s',
+    maxWait: '1d',
+    disableAfter: 'never',
+    sensitive: 'send',
+  })
+  const whole = { ...before, url: 'https://a.example', on: ['shop.>'] }
+  const after = { ...whole, others: { ...whole.others, timeout: '30s', sensitive: '' } }
+  expect(readDraft(after, whole)).toEqual({ body: { timeout: '30s', sensitive: null }, transform: null })
+})

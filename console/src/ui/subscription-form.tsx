@@ -4,7 +4,15 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { createSubscription, fieldErrors, fieldErrorWithin, patchSubscription, problemOf } from '../api.ts'
-import { type Draft, draftOf, EMPTY_DRAFT, readDraft, type Written } from '../lib/subscription-draft.ts'
+import {
+  type Draft,
+  draftOf,
+  EMPTY_DRAFT,
+  type Line,
+  OTHER_FIELDS,
+  readDraft,
+  type Written,
+} from '../lib/subscription-draft.ts'
 import { SIGNINGS } from '../lib/subscription-words.ts'
 import type { SubscriptionDetail, SubscriptionMade } from '../types.ts'
 import { ProblemNote } from './actions.tsx'
@@ -15,13 +23,13 @@ import { Dialog, Note } from './surfaces.tsx'
 import { toastDone } from './toast.tsx'
 
 /** The node's names of the fields that are named differently here. */
-const NAMES: Readonly<Partial<Record<keyof Draft, string>>> = {
+const NAMES: Readonly<Partial<Record<Line, string>>> = {
   secretRef: 'secret',
   perMinute: 'rateLimit',
   atOnce: 'concurrency',
   orderBy: 'order',
 }
-const MORE: readonly (keyof Draft)[] = [
+const MORE: readonly Line[] = [
   'where',
   'transform',
   'headers',
@@ -67,12 +75,15 @@ export function SubscriptionForm({ subscription, onClose }: FormProps) {
   const own = 'errors' in read && isAsked ? read.errors : {}
   const problem = save.error === null ? null : problemOf(save.error)
   const isAddress = problem?.details?.field === 'url'
-  const errorOf = (field: keyof Draft): string | undefined =>
+  const errorOf = (field: Line): string | undefined =>
     own[field] ??
     (field === 'url' && isAddress
       ? [problem?.detail, problem?.next].filter(Boolean).join(' ')
       : fieldErrorWithin(save.error, NAMES[field] ?? field))
-  const hasHidden = MORE.some((field) => errorOf(field) !== undefined)
+  const otherErrorOf = (name: string) => fieldErrorWithin(save.error, name)
+  const hasHidden =
+    MORE.some((field) => errorOf(field) !== undefined) ||
+    OTHER_FIELDS.some(({ name }) => otherErrorOf(name) !== undefined)
   useEffect(() => {
     if (hasHidden) setIsMore(true)
   }, [hasHidden])
@@ -94,7 +105,7 @@ export function SubscriptionForm({ subscription, onClose }: FormProps) {
     setIsAsked(true)
     if (!('errors' in read)) save.mutate(read)
   }
-  const line = (field: keyof Draft, label: string, options: LineOptions = {}) => (
+  const line = (field: Line, label: string, options: LineOptions = {}) => (
     <Field label={label} hint={options.hint} error={errorOf(field)}>
       {(props) => {
         const given = {
@@ -202,6 +213,35 @@ export function SubscriptionForm({ subscription, onClose }: FormProps) {
             })}
             {line('secretRef', 'Secret of the vault', { isCode: true, placeholder: 'Left open: generated' })}
           </div>
+          {OTHER_FIELDS.map(({ name, meaning, leftOut, values }) => (
+            <Field
+              key={name}
+              label={labelOf(name)}
+              hint={withoutBackticks(meaning)}
+              error={otherErrorOf(name)}
+            >
+              {(props) => {
+                const open = `Left open: ${withoutBackticks(leftOut)}`
+                const given = {
+                  ...props,
+                  value: draft.others[name] ?? '',
+                  onChange: (event: { readonly target: { readonly value: string } }) =>
+                    set({ others: { ...draft.others, [name]: event.target.value } }),
+                }
+                return values === undefined ? (
+                  <input {...given} className="input mono" placeholder={open} spellCheck={false} />
+                ) : (
+                  <select {...given} className="input">
+                    {['', ...values].map((value) => (
+                      <option key={value} value={value}>
+                        {value === '' ? open : value}
+                      </option>
+                    ))}
+                  </select>
+                )
+              }}
+            </Field>
+          ))}
         </div>
       </details>
       {problem !== null && !isAddress && fieldErrors(save.error).length === 0 && (
@@ -215,6 +255,13 @@ export function SubscriptionForm({ subscription, onClose }: FormProps) {
     </Dialog>
   )
 }
+
+/** `disableAfter`: Disable after. */
+const labelOf = (name: string) => {
+  const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  return `${words[0]?.toUpperCase()}${words.slice(1)}`
+}
+const withoutBackticks = (text: string) => text.replaceAll('`', '')
 
 interface LineOptions {
   readonly hint?: ReactNode
