@@ -8,11 +8,12 @@ const root = resolve(import.meta.dirname, '..')
 /** The most files for one field of a kind of definitions, one kind, one list of the API. */
 const MOST = { field: 4, kind: 10, list: 6 }
 
-/** What `npm run docs` writes. */
+/** What `npm run docs` writes, and what tests record. */
 const GENERATED = [
-  /\.generated\.ts$/,
+  /\.generated\.(?:ts|json)$/,
   /^docs\/(?:definitions\.schema|openapi|webhook-vectors)\.json$/,
-  /^docs\/(?:definitions-reference|api-reference|cli|configuration|errors)\.md$/,
+  /^docs\/(?:definitions-reference|api-reference|cli|settings|metrics|errors)\.md$/,
+  /^test\/recorded\//,
   /(?:\.snap|definition-hashes\.fixture\.json)$/,
 ]
 

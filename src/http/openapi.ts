@@ -22,8 +22,10 @@ export function addOpenApi(app: FastifyInstance): void {
   app.setSerializerCompiler(() => (value) => stringifyJson(value))
   app.register(async (scope) => {
     const on = serveOn(scope, openApiOperations)
-    on('getOpenApi', async (_request, reply) =>
-      reply.type('application/json').send(await readFile(DOCUMENT, 'utf8')),
-    )
+    let text: string | undefined
+    on('getOpenApi', async (_request, reply) => {
+      text ??= await readFile(DOCUMENT, 'utf8')
+      return reply.type('application/json').send(text)
+    })
   })
 }

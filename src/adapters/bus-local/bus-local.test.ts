@@ -11,8 +11,25 @@ import { type Fate, type LocalBus, type LocalHubOptions, type Moment, makeLocalH
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
 const encode = (text: string) => new TextEncoder().encode(text)
 
+/** Time that moves in small steps and stands still while the machine is too busy to take one: what is due first always happens first. */
+function makeSteppedTime() {
+  const time = makeVirtualTime(Date.now())
+  const clock = makeMachineClock(time, 0).clockFor({ pass: (callback) => callback() })
+  let isOver = false
+  const step = () => void time.run(time.now() + 5, () => isOver).then(wait)
+  const wait = () => !isOver && setTimeout(step, 6)
+  wait()
+  return {
+    clock,
+    stop: () => {
+      isOver = true
+    },
+  }
+}
+
 async function makeHarness(): Promise<BusHarness> {
-  const hub = makeLocalHub({ clock: makeSystemClock(), ackWaitMs: 300, answerMs: 500, maxBytes: 65_536 })
+  const { clock, stop } = makeSteppedTime()
+  const hub = makeLocalHub({ clock, ackWaitMs: 300, answerMs: 500, maxBytes: 65_536 })
   let made = 0
   const nodes = new Set<LocalBus>()
   return {
@@ -34,7 +51,7 @@ async function makeHarness(): Promise<BusHarness> {
     },
     stored: async (subject) => hub.stored(subject).map(({ id, body }) => ({ id, body: decode(body) })),
     setReachable: async (isReachable) => hub.setReachable(isReachable),
-    [Symbol.asyncDispose]: async () => {},
+    [Symbol.asyncDispose]: async () => stop(),
   }
 }
 
