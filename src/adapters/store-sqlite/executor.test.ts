@@ -53,6 +53,37 @@ describe('the executor under faults', () => {
     throw Object.assign(new Error('disk I/O error'), { errcode: 1034 })
   }
 
+  test('keys that cannot be read leave the group in one transaction', () => {
+    // As SQLite does where the disk fails: the read throws, and an open transaction is rolled back.
+    const failing = new Proxy(db, {
+      get(target, name) {
+        if (name !== 'prepare') {
+          const value = Reflect.get(target, name, target)
+          return typeof value === 'function' ? value.bind(target) : value
+        }
+        return (text: string) =>
+          text.includes('group_concat(hex(hash)')
+            ? {
+                get() {
+                  if (target.isTransaction) target.exec('ROLLBACK')
+                  failBefore()
+                },
+              }
+            : target.prepare(text)
+      },
+    })
+    const seen: boolean[] = []
+    const commits = makeExecutor(failing, {
+      commit(commit) {
+        seen.push(db.isTransaction)
+        commit()
+      },
+    })
+    expect(commits.commit(1_000, [put('a'), put('b')]).map(({ ok }) => ok)).toEqual([true, true])
+    expect(seen).toEqual([true])
+    expect(keys()).toEqual(['a', 'b'])
+  })
+
   test('what a guard saw of a ledger entry settles that row, and not one that the same commit opens', () => {
     const entry = {
       key: 'K:1',

@@ -246,8 +246,10 @@ function begin(session: Session): void {
       undo(session)
       recallKeys(session)
     }
-    session.sql.begin.run()
+    // First, since it reads: a read that fails inside a transaction can roll the whole of it back, and each statement of the group would
+    // then commit alone. There is one writer, so that it sees what the transaction will see.
     session.keys.begin()
+    session.sql.begin.run()
   } catch (error) {
     throw toStoreError(error, 'no')
   }

@@ -80,14 +80,14 @@ export class KeyFilter {
     this.#added += 1
   }
 
-  /** At the begin of a transaction, before it has changed anything: reads some more of what is committed. */
+  /** Before a transaction begins: reads some more of what is committed. */
   readSome(): void {
     if (this.#added * BITS_PER_KEY > this.#bits.length * 32) this.#startAgain()
     if (this.#readTo === null || this.#isOff) return
     try {
       this.#readTo = this.#readFrom(this.#readTo)
     } catch {
-      // The look-up that follows meets the same error, and can report it.
+      // Every look-up goes to the table from now on; one that meets the error reports it.
       this.#turnOff()
     }
   }

@@ -24,7 +24,7 @@ export interface KeyIndex {
    * counts as free.
    */
   forget(hash: string): void
-  /** Before the first `note` of a transaction. */
+  /** Before a transaction begins; it reads, and must not do so inside. */
   begin(): void
   /**
    * In a transaction that is about to be committed: records its keys under the group's number, and moves some older
