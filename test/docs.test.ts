@@ -6,7 +6,7 @@ import { existsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
-import { makeControlLineWriter } from '../src/adapters/log-pino/control-line.ts'
+import { makeControlLineEncoder } from '../src/adapters/log-pino/control-line.ts'
 import { makeTestCli } from '../src/cli/cli.fixture.ts'
 import { makeProgram } from '../src/cli/program.ts'
 import { CLIENT_SETTINGS, SECRET_NAMES, SETTINGS } from '../src/config/index.ts'
@@ -225,7 +225,9 @@ describe('docs/logs.md', () => {
   test('lists the fields of a control line, in order', () => {
     const sample = JSON.parse(String(blocksOf('json').find(({ doc }) => doc.path === 'docs/logs.md')?.text))
     const fields = rows.flatMap((row) => cell(row, 0)).filter((name) => name in sample)
-    const written = Object.keys(JSON.parse(makeControlLineWriter('DEV').write(sample as ControlLine, 0)))
+    const page = Buffer.alloc(4_096)
+    const end = makeControlLineEncoder('DEV', () => 0).encode(page, 0, sample as ControlLine)
+    const written = Object.keys(JSON.parse(page.toString('utf8', 0, end)))
     expect(fields).toEqual(written)
     expect(Object.keys(sample)).toEqual(written)
   })

@@ -15,6 +15,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { AUDIT_MESSAGES, isAuditMessage } from '../../core/access/callers/index.ts'
 import { exampleLine, logConformance } from '../../ports/log.conformance.ts'
+import { makeControlLineEncoder } from './control-line.ts'
 import { makeLog, type OperatorLog } from './index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-log-'))
@@ -84,6 +85,44 @@ describe('control lines', () => {
     log.control({ ...exampleLine, durationMs: Number.NaN, message: 'x'.repeat(10_000) })
     const [line] = await readLines(log, path)
     expect(line).toMatchObject({ durationMs: null, message: 'x'.repeat(2_000) })
+  })
+
+  const wide = { ...exampleLine, attempt: 1e300, durationMs: -1.234567890123456e-300, httpStatus: 599 }
+  test.each([
+    ['plain', 'idle ~'],
+    ['quoted', '"a" \\ b'],
+    ['controls', '\u0000\u001f\u007f\n'],
+    ['wide', 'é€😀\u2028'],
+    ['broken', 'x\ud800y\udc00'],
+  ])('carry %s text in every field, within the announced length', async (_, text) => {
+    const { log, path } = makeFileLog({ env: text })
+    const encoder = makeControlLineEncoder(text, () => 1_700_000_000_007)
+    for (const times of [1, 50, 2_000]) {
+      const long = text.repeat(times)
+      const given = Object.fromEntries(
+        Object.entries(wide).map(([name, value]) => [name, typeof value === 'string' ? long : value]),
+      )
+      const line = { ...wide, ...given, message: long.slice(0, 2_000), configHash: long }
+      const most = encoder.lengthMax(line)
+      expect(encoder.encode(Buffer.alloc(most), 0, line)).toBeLessThanOrEqual(most)
+      log.control(line)
+      const [first, ...others] = (await readLines(log, path)).slice(-1)
+      expect(others).toEqual([])
+      expect(first).toEqual(
+        JSON.parse(JSON.stringify({ ...line, timestamp: '2023-11-14T22:13:20.007Z', env: text })),
+      )
+    }
+  })
+
+  test('are counted as lost beyond what may be buffered', async () => {
+    const { log, path } = makeFileLog({ waitingLengthMax: 1_000 })
+    for (let count = 0; count < 5; count += 1) log.control(exampleLine)
+    await log.flush()
+    log.control(exampleLine)
+    const lines = await readLines(log, path)
+    const written = lines.filter((line) => 'point' in line).length
+    const lost = lines.find((line) => line.name === 'log.dropped')?.lines
+    expect([written + Number(lost), Number(lost) > 0]).toEqual([6, true])
   })
 })
 

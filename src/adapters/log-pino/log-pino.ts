@@ -1,11 +1,11 @@
-// The operator's log: JSON lines. Control points are formatted by hand (control-line.ts), ordinary messages by pino;
+// The operator's log: JSON lines. Control points are encoded by hand (control-line.ts), ordinary messages by pino;
 // both leave through one sink, in order. The level drops ordinary messages, but none of the audit trail.
 
 import { pino } from 'pino'
 import { isAuditMessage } from '../../core/access/callers/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Log } from '../../ports/log.ts'
-import { makeControlLineWriter } from './control-line.ts'
+import { makeControlLineEncoder } from './control-line.ts'
 import { redactFields } from './redact.ts'
 import { makeSink, type Rotation } from './sink.ts'
 
@@ -47,7 +47,7 @@ export function makeLog(options: LogOptions): OperatorLog {
     dropped: (lines) =>
       `${JSON.stringify({ level: 'warn', timestamp: iso(), env, name: 'log.dropped', lines })}\n`,
   })
-  const controlLine = makeControlLineWriter(env)
+  const controlLine = makeControlLineEncoder(env, now)
   const logger = pino(
     {
       level: 'info',
@@ -75,7 +75,7 @@ export function makeLog(options: LogOptions): OperatorLog {
   }
 
   return {
-    control: (line) => sink.write(controlLine.write(line, now())),
+    control: (line) => sink.put(controlLine.lengthMax(line), controlLine.encode, line),
     info: (name, fields) => say('info', name, fields),
     warn: (name, fields) => say('warn', name, fields),
     error: (name, fields) => say('error', name, fields),

@@ -16,13 +16,23 @@ const PAGE_BYTES = 2 * WRITE_AT_LENGTH
 const FLUSH_MS = 200
 const RETRY_MS = 1_000
 const CLOSE_MS_MAX = 2_000
+/** More is waiting than may be buffered. */
+const NO_ROOM = -1
 
 export interface Sink {
   write(text: string): void
+  /** One line, which `encode` puts into the page: at most `bytesMax` bytes. It returns where the line ends. */
+  put<Line>(bytesMax: number, encode: (page: Buffer, start: number, line: Line) => number, line: Line): void
   /** Settles when everything written before is out, or is known to have failed. */
   flush(): Promise<void>
   close(): Promise<void>
 }
+
+type Encode = <Line>(
+  bytesMax: number,
+  encode: (page: Buffer, start: number, line: Line) => number,
+  line: Line,
+) => number
 
 export interface Rotation {
   readonly bytesMax: number
@@ -46,8 +56,7 @@ export function makeSink(options: SinkOptions): Sink {
   const opened = openDestination(options.destination)
   const { owned } = opened
   let { fd, length } = opened
-  // Bytes, not strings: a line is concatenated from dozens of pieces, which a string would keep alive until it is
-  // written. Lines are encoded one after the other into one page, which is used again once it is written.
+  // Bytes, not strings: lines are encoded one after the other into one page, which is used again once it is written.
   let waiting: Buffer[] = []
   let page: Buffer = Buffer.allocUnsafeSlow(PAGE_BYTES)
   let pageUsed = 0
@@ -100,22 +109,36 @@ export function makeSink(options: SinkOptions): Sink {
       spare ??= Buffer.from(chunk.buffer)
   }
 
-  /** The bytes that the line takes; -1: there is no room for it. */
-  const encode = (text: string): number => {
-    // A character takes three bytes at most.
-    const most = text.length * 3
-    if (most > PAGE_BYTES) {
-      const bytes = Buffer.from(text)
-      if (waitingLength + bytes.length > options.lengthMax) return -1
-      turnPage()
-      waiting.push(bytes)
-      return bytes.length
-    }
-    if (pageUsed + most > PAGE_BYTES) turnPage()
-    const length = page.write(text, pageUsed)
-    if (waitingLength + length > options.lengthMax) return -1
+  const keepApart = (bytes: Buffer): number => {
+    if (waitingLength + bytes.length > options.lengthMax) return NO_ROOM
+    turnPage()
+    waiting.push(bytes)
+    return bytes.length
+  }
+
+  const keepInPage = (length: number): number => {
+    if (waitingLength + length > options.lengthMax) return NO_ROOM
     pageUsed += length
     return length
+  }
+
+  /** The bytes that the text takes. */
+  const encodeText = (text: string): number => {
+    // A character takes three bytes at most.
+    const most = text.length * 3
+    if (most > PAGE_BYTES) return keepApart(Buffer.from(text))
+    if (pageUsed + most > PAGE_BYTES) turnPage()
+    return keepInPage(page.write(text, pageUsed))
+  }
+
+  /** The same for a line that is encoded in place. */
+  const encodeLine: Encode = (bytesMax, encode, line) => {
+    if (bytesMax > PAGE_BYTES) {
+      const bytes = Buffer.allocUnsafe(bytesMax)
+      return keepApart(bytes.subarray(0, encode(bytes, 0, line)))
+    }
+    if (pageUsed + bytesMax > PAGE_BYTES) turnPage()
+    return keepInPage(encode(page, pageUsed, line) - pageUsed)
   }
 
   const putFirst = (chunk: Buffer) => {
@@ -199,18 +222,25 @@ export function makeSink(options: SinkOptions): Sink {
       start()
     })
 
+  const noteWaiting = (bytes: number) => {
+    waitingLength += bytes
+    if (writing || failing) return
+    if (waitingLength >= WRITE_AT_LENGTH) start()
+    else schedule(FLUSH_MS)
+  }
+
   return {
     write: (text) => {
       if (closed) return
-      const bytes = encode(text)
-      if (bytes === -1) {
-        lost += countLines(Buffer.from(text))
-        return
-      }
-      waitingLength += bytes
-      if (writing || failing) return
-      if (waitingLength >= WRITE_AT_LENGTH) start()
-      else schedule(FLUSH_MS)
+      const bytes = encodeText(text)
+      if (bytes === NO_ROOM) lost += countLines(Buffer.from(text))
+      else noteWaiting(bytes)
+    },
+    put: (bytesMax, encode, line) => {
+      if (closed) return
+      const bytes = encodeLine(bytesMax, encode, line)
+      if (bytes === NO_ROOM) lost += 1
+      else noteWaiting(bytes)
     },
     flush,
     close: async () => {
