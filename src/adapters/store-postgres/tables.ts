@@ -1,7 +1,9 @@
-// The tables as this code sees them: property, column and type of each, how rows are listed, and how they are inserted as sets.
+// The tables as this code sees them: property, column and type of each, how rows are listed, and how they are inserted as sets. The
+// properties are those of the core's row types.
 
 import type { Buffer } from 'node:buffer'
 import type { StoredEvent } from '../../core/events/event/index.ts'
+import { type ColumnKind, ROW_COLUMNS } from '../../core/store/rows/index.ts'
 import { type ColumnType, makeArray } from './parameters.ts'
 
 type Columns = Readonly<Record<string, ColumnType>>
@@ -19,298 +21,107 @@ const makeTable = <C extends Columns>(
   columns,
 })
 
-export const EVENT = makeTable('event', {
-  tenant: 'text',
-  id: 'text',
-  source: 'text',
-  subject: 'text',
-  objectType: 'text',
-  objectId: 'text',
-  occurredAt: 'int8',
-  correlationId: 'text',
-  causationId: 'text',
-  traceId: 'text',
-  dedupKey: 'text',
-  payloadHash: 'text',
-  headers: 'text',
-  data: 'text',
-  matched: 'int8',
-  receivedAt: 'int8',
-  raw: 'text',
-})
+/** A JSON value is stored as its text. */
+const TYPE_OF = { text: 'text', whole: 'int8', number: 'float8', flag: 'bool', value: 'text' } as const
+
+type TypesOf<C extends Readonly<Record<string, ColumnKind>>> = {
+  readonly [Name in keyof C]: (typeof TYPE_OF)[C[Name]]
+}
+
+function typesOf<C extends Readonly<Record<string, ColumnKind>>>(columns: C): TypesOf<C> {
+  return Object.fromEntries(
+    Object.entries(columns).map(([name, kind]) => [name, TYPE_OF[kind]]),
+  ) as TypesOf<C>
+}
+
+function omitTypes<C extends Readonly<Record<string, ColumnKind>>, Name extends keyof C & string>(
+  columns: C,
+  names: readonly Name[],
+): Omit<TypesOf<C>, Name> {
+  const types: Record<string, ColumnType> = { ...typesOf(columns) }
+  for (const name of names) delete types[name]
+  return types as TypesOf<C>
+}
+
+const pickTypes = <C extends Columns, Name extends keyof C & string>(types: C, names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, types[name]])) as Pick<C, Name>
+
+/** What repeats of its key add lies in a table of its own. */
+export const EVENT = makeTable('event', omitTypes(ROW_COLUMNS.events, ['duplicates', 'lastDuplicateAt']))
 
 /** How often an event's key was repeated. */
 export const EVENT_REPEAT = makeTable('event_repeat', { event: 'text', count: 'int8', lastAt: 'int8' })
 
+const WORK_TYPES = typesOf(ROW_COLUMNS.work)
+
 /** What every change of a job writes. */
-export const WORK_CHANGES = {
-  state: 'text',
-  dueAt: 'int8',
-  owner: 'int8',
-  alone: 'bool',
-  attempts: 'int8',
-  waits: 'int8',
-  losses: 'int8',
-  key: 'text',
-  class: 'text',
-  lastError: 'text',
-  effectRef: 'text',
-  httpStatus: 'int8',
-  durationMs: 'float8',
-  processedAt: 'int8',
-  expiresAt: 'int8',
-  hasPlace: 'bool',
-  isFrozen: 'bool',
-  into: 'text',
-} as const satisfies Columns
+export const WORK_CHANGES = pickTypes(WORK_TYPES, [
+  'state',
+  'dueAt',
+  'owner',
+  'alone',
+  'attempts',
+  'waits',
+  'losses',
+  'key',
+  'class',
+  'lastError',
+  'effectRef',
+  'httpStatus',
+  'durationMs',
+  'processedAt',
+  'expiresAt',
+  'hasPlace',
+  'isFrozen',
+  'into',
+])
 
 /** What a step of its lane alone changes. */
-export const WORK_MOVES = { state: 'text', dueAt: 'int8', hasPlace: 'bool', isFrozen: 'bool' } as const
+export const WORK_MOVES = pickTypes(WORK_TYPES, ['state', 'dueAt', 'hasPlace', 'isFrozen'])
 
-export const WORK = makeTable('work', {
-  tenant: 'text',
-  id: 'text',
-  kind: 'text',
-  consumer: 'text',
-  definition: 'text',
-  codeHash: 'text',
-  eventId: 'text',
-  epoch: 'int8',
-  createdAt: 'int8',
-  replayOf: 'text',
-  element: 'int8',
-  lane: 'text',
-  generation: 'int8',
-  instance: 'text',
-  step: 'text',
-  ...WORK_CHANGES,
-})
+export const WORK = makeTable('work', WORK_TYPES)
 
 /** `laneHash` stands for the lane; readers never see it. */
 export const NEW_WORK = makeTable('work', { ...WORK.columns, laneHash: 'uuid' })
 
 /** `hash` stands for tenant, consumer and key. */
-export const LANE = makeTable('lane', {
-  hash: 'uuid',
-  tenant: 'text',
-  consumer: 'text',
-  key: 'text',
-  width: 'int8',
-  version: 'text',
-  places: 'int8',
-  waiting: 'int8',
-  updatedAt: 'int8',
-})
+export const LANE = makeTable('lane', { hash: 'uuid', ...typesOf(ROW_COLUMNS.lanes) })
 
-export const ATTEMPT = makeTable('attempt', {
-  tenant: 'text',
-  work: 'text',
-  number: 'int8',
-  startedAt: 'int8',
-  durationMs: 'float8',
-  outcome: 'text',
-  class: 'text',
-  httpStatus: 'int8',
-  error: 'text',
-  response: 'text',
-})
+export const ATTEMPT = makeTable('attempt', typesOf(ROW_COLUMNS.attempts))
 
 /** `hash` stands for tenant, source and key, `event` for the event that took the window. */
 export const DEDUP = makeTable('dedup', { hash: 'uuid', event: 'text', until: 'int8' })
 
 /** `hash` stands for tenant and key; `evidence` is a JSON array of texts. */
-export const LEDGER = makeTable('ledger', {
-  hash: 'uuid',
-  tenant: 'text',
-  key: 'text',
-  work: 'text',
-  epoch: 'int8',
-  consumer: 'text',
-  eventId: 'text',
-  objectId: 'text',
-  payloadHash: 'text',
-  correlationId: 'text',
-  generation: 'int8',
-  state: 'text',
-  proof: 'text',
-  sendBy: 'int8',
-  effectRef: 'text',
-  result: 'text',
-  evidence: 'text',
-  createdAt: 'int8',
-  settledAt: 'int8',
-})
+export const LEDGER = makeTable('ledger', { hash: 'uuid', ...typesOf(ROW_COLUMNS.ledger) })
 
 /** The generations before the present one, and all of them. */
 export const LEDGER_PAST = makeTable('ledger_past', LEDGER.columns)
 export const LEDGER_ALL = makeTable('ledger_all', LEDGER.columns)
 
-export const DEAD_LETTER = makeTable('dead_letter', {
-  tenant: 'text',
-  id: 'text',
-  version: 'int8',
-  state: 'text',
-  class: 'text',
-  reason: 'text',
-  consumer: 'text',
-  eventId: 'text',
-  workId: 'text',
-  attempts: 'int8',
-  replays: 'int8',
-  lastError: 'text',
-  key: 'text',
-  correlationId: 'text',
-  payloadHash: 'text',
-  runbook: 'text',
-  severity: 'text',
-  step: 'text',
-  failureId: 'text',
-  createdAt: 'int8',
-  updatedAt: 'int8',
-})
+export const DEAD_LETTER = makeTable('dead_letter', typesOf(ROW_COLUMNS.deadLetters))
 
-export const FAILURE = makeTable('failure', {
-  tenant: 'text',
-  id: 'text',
-  state: 'text',
-  workId: 'text',
-  consumer: 'text',
-  eventId: 'text',
-  class: 'text',
-  reason: 'text',
-  key: 'text',
-  attempts: 'int8',
-  lastError: 'text',
-  willRetryAt: 'int8',
-  correlationId: 'text',
-  severity: 'text',
-  cause: 'text',
-  createdAt: 'int8',
-  updatedAt: 'int8',
-})
+export const FAILURE = makeTable('failure', typesOf(ROW_COLUMNS.failures))
 
-export const ESCALATION = makeTable('escalation', {
-  tenant: 'text',
-  id: 'text',
-  cause: 'text',
-  consumer: 'text',
-  class: 'text',
-  reason: 'text',
-  severity: 'text',
-  runbook: 'text',
-  lastError: 'text',
-  workId: 'text',
-  version: 'int8',
-  state: 'text',
-  count: 'int8',
-  isAnnounced: 'bool',
-  acknowledgedBy: 'text',
-  note: 'text',
-  createdAt: 'int8',
-  updatedAt: 'int8',
-})
+export const ESCALATION = makeTable('escalation', typesOf(ROW_COLUMNS.escalations))
 
 /** `marking` is its canonical text. */
-export const INSTANCE = makeTable('instance', {
-  tenant: 'text',
-  id: 'text',
-  workflow: 'text',
-  definition: 'text',
-  version: 'text',
-  state: 'text',
-  attention: 'text',
-  revision: 'int8',
-  marking: 'text',
-  eventId: 'text',
-  correlationId: 'text',
-  parent: 'text',
-  body: 'text',
-  createdAt: 'int8',
-  updatedAt: 'int8',
-  endedAt: 'int8',
-})
+export const INSTANCE = makeTable('instance', typesOf(ROW_COLUMNS.instances))
 
-export const HISTORY = makeTable('history', {
-  tenant: 'text',
-  instance: 'text',
-  sequence: 'int8',
-  type: 'text',
-  body: 'text',
-  at: 'int8',
-})
+export const HISTORY = makeTable('history', typesOf(ROW_COLUMNS.history))
 
 /** `hash` stands for tenant and key. */
-export const CORRELATION = makeTable('correlation', {
-  hash: 'uuid',
-  tenant: 'text',
-  key: 'text',
-  version: 'int8',
-  body: 'text',
-})
+export const CORRELATION = makeTable('correlation', { hash: 'uuid', ...typesOf(ROW_COLUMNS.correlations) })
 
-export const ORPHAN = makeTable('orphan', {
-  tenant: 'text',
-  id: 'text',
-  version: 'int8',
-  state: 'text',
-  reason: 'text',
-  workflow: 'text',
-  trigger: 'text',
-  eventId: 'text',
-  workId: 'text',
-  keys: 'text',
-  expiresAt: 'int8',
-  instance: 'text',
-  by: 'text',
-  note: 'text',
-  createdAt: 'int8',
-  updatedAt: 'int8',
-})
+export const ORPHAN = makeTable('orphan', typesOf(ROW_COLUMNS.orphans))
 
 /** `attempts` is a JSON array. */
-export const RUN = makeTable('run', {
-  tenant: 'text',
-  id: 'text',
-  state: 'text',
-  purpose: 'text',
-  connection: 'text',
-  provider: 'text',
-  operation: 'text',
-  workId: 'text',
-  eventId: 'text',
-  correlationId: 'text',
-  traceId: 'text',
-  key: 'text',
-  attemptCount: 'int8',
-  attempts: 'text',
-  class: 'text',
-  httpStatus: 'int8',
-  durationMs: 'float8',
-  error: 'text',
-  externalRef: 'text',
-  replayOf: 'text',
-  createdAt: 'int8',
-  updatedAt: 'int8',
-})
+export const RUN = makeTable('run', typesOf(ROW_COLUMNS.runs))
 
-export const RECORD = makeTable('record', {
-  tenant: 'text',
-  kind: 'text',
-  key: 'text',
-  version: 'int8',
-  body: 'text',
-})
+export const RECORD = makeTable('record', typesOf(ROW_COLUMNS.records))
 
 /** Its turn is internal to the store, and assigned by the statement that adds the row: see outbox.ts. */
-export const OUTBOX = makeTable('outbox', {
-  tenant: 'text',
-  id: 'text',
-  subject: 'text',
-  about: 'text',
-  event: 'text',
-  body: 'text',
-  createdAt: 'int8',
-})
+export const OUTBOX = makeTable('outbox', omitTypes(ROW_COLUMNS.outbox, ['position']))
 
 /**
  * Always true. Queries that list rows by state say it, and may then use indexes that are not for looking up a row: see

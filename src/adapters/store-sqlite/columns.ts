@@ -1,27 +1,58 @@
-// The columns of rows as they are read, in one order everywhere.
+// The columns of rows as they are read. Names are those of the core's row types; what is stored in another way is said here.
+
+import { ROW_COLUMNS } from '../../core/store/rows/index.ts'
+
+/** `own`: how to read a column that has another name or form; null: it is read in another way. */
+function listColumns(
+  properties: readonly string[],
+  { table, own = {} }: { readonly table?: string; readonly own?: Readonly<Record<string, string | null>> },
+): string {
+  const from = table === undefined ? '' : `${table}.`
+  return properties
+    .flatMap((property) => {
+      const column = own[property]
+      return column === null ? [] : [column ?? `${from}${toColumn(property)}`]
+    })
+    .join(', ')
+}
+
+export function toColumn(property: string): string {
+  return property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
 
 export const EVENT_REPEATS =
   '(SELECT r.count FROM event_repeat AS r WHERE r.seq = event.seq) AS duplicates,' +
   ' (SELECT r.last_at FROM event_repeat AS r WHERE r.seq = event.seq) AS last_duplicate_at'
 
-export const EVENT_SUMMARY_COLUMNS =
-  'event.id, event.source, event.subject, event.object_type, event.object_id, event.occurred_at, event.correlation_id,' +
-  ' event.causation_id, event.trace_id, event.dedup_key, event.payload_hash, event.matched, event.received_at,' +
-  ` ${EVENT_REPEATS}`
+const BODIES = ['headers', 'data', 'raw']
 
-export const EVENT_COLUMNS = `${EVENT_SUMMARY_COLUMNS}, event.headers, event.data, event.raw`
+/** What repeats of an event's key add lies in a table of its own. */
+const BESIDE_EVENT = { tenant: null, duplicates: null, lastDuplicateAt: null }
+
+export const EVENT_SUMMARY_COLUMNS = `${listColumns(Object.keys(ROW_COLUMNS.events), {
+  table: 'event',
+  own: { ...BESIDE_EVENT, ...Object.fromEntries(BODIES.map((name) => [name, null])) },
+})}, ${EVENT_REPEATS}`
+
+export const EVENT_COLUMNS = `${EVENT_SUMMARY_COLUMNS}, ${listColumns(BODIES, { table: 'event' })}`
 
 /** The text behind a number, and the event that a job belongs to: a job's row has neither. */
 export const term = (column: string) => `(SELECT text FROM term WHERE no = work.${column}) AS ${column}`
 export const EVENT_OF_WORK =
   '(SELECT e.id FROM event AS e WHERE e.seq = coalesce(work.event, work.seq >> 16)) AS event_id'
 
-export const WORK_COLUMNS =
-  'work.id, work.state, work.due_at, work.owner, work.epoch, work.alone, work.attempts, work.waits, work.losses,' +
-  ' work.created_at, work.expires_at, work.processed_at, work.consumer, work.kind, work.replay_of, work.key, work.class,' +
-  ' work.last_error, work.effect_ref, work.http_status, work.duration_ms, work.element, work.lane, work.place,' +
-  ' work.frozen, work.into_work, work.generation, work.instance, work.step,' +
-  ` ${EVENT_OF_WORK}, ${term('definition')}, ${term('code_hash')}`
+export const WORK_COLUMNS = listColumns(Object.keys(ROW_COLUMNS.work), {
+  table: 'work',
+  own: {
+    tenant: null,
+    definition: term('definition'),
+    codeHash: term('code_hash'),
+    eventId: EVENT_OF_WORK,
+    hasPlace: 'work.place',
+    isFrozen: 'work.frozen',
+    into: 'work.into_work',
+  },
+})
 
 /** How many jobs of an event are numbered after it; those beyond have numbers below 0. */
 export const WORK_PER_EVENT = 65_536
@@ -30,9 +61,10 @@ export const WORK_PER_EVENT = 65_536
 export const OF_EVENT =
   '(work.seq BETWEEN ?1 * 65536 AND ?1 * 65536 + 65535 OR (work.seq < 0 AND work.event = ?1))'
 
-export const LEDGER_COLUMNS =
-  'seq, key, generation, state, proof, work, epoch, send_by, created_at, settled_at, consumer, event_id, object_id,' +
-  ' payload_hash, correlation_id, effect_ref, result, previous'
+/** Its evidence lies in a table of its own; `previous` is the row of the generation before. */
+export const LEDGER_COLUMNS = `seq, previous, ${listColumns(Object.keys(ROW_COLUMNS.ledger), {
+  own: { tenant: null, evidence: null },
+})}`
 
 /** Entries are numbered in the order they came; a tenant's are found by the blocks of numbers in which it has some. */
 export const LEDGER_BLOCK = 64
