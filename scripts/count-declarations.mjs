@@ -5,8 +5,8 @@ import { resolve } from 'node:path'
 
 const root = resolve(import.meta.dirname, '..')
 
-/** The most files for one field of a kind of definitions, one kind, one list of the API. */
-const MOST = { field: 4, kind: 10, list: 6 }
+/** The most files for one field of a kind of definitions, one kind, one action, one list of the API. */
+const MOST = { field: 4, kind: 10, action: 11, list: 6 }
 
 /** What `npm run docs` writes, and what tests record. */
 const GENERATED = [

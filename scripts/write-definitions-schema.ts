@@ -4,6 +4,7 @@
 import { writeFileSync } from 'node:fs'
 import { makeJsonSchema } from '../src/definitions/json-schema.ts'
 import {
+  renderActionKinds,
   renderCarriedFields,
   renderDefinitionTypes,
   renderFormFields,
@@ -16,3 +17,4 @@ write('src/sdk/definitions.generated.ts', renderDefinitionTypes())
 write('src/core/definitions/documents/carried-fields.generated.ts', renderCarriedFields())
 write('src/http/definition-fields.generated.ts', renderRequestFields())
 write('console/src/lib/definition-fields.generated.ts', renderFormFields())
+write('console/src/lib/action-kinds.generated.ts', renderActionKinds())

@@ -85,13 +85,6 @@ export const useEffectByKey = (key: string, isAsked: boolean) =>
 export const useLedgerHistory = (key: string) =>
   useQuery({ queryKey: ['ledger-history', key], queryFn: () => api.listLedgerHistory({ key }) })
 
-export const useFailures = (filter: Args<'listFailures'>) =>
-  useQuery({
-    queryKey: ['failures', filter],
-    queryFn: () => api.listFailures(filter),
-    placeholderData: (before) => before,
-  })
-
 export const useEscalations = (filter: Args<'listEscalations'>) =>
   useQuery({
     queryKey: ['escalations', filter],
@@ -276,7 +269,7 @@ export const useOrphans = (filter: Args<'listOrphans'>) =>
   })
 
 /** The health of endpoints changes with every delivery: reloaded by the clock, not with each of them. */
-const HEALTH_MS = 4_000
+export const HEALTH_MS = 4_000
 
 export const useSubscriptions = (filter: Args<'listSubscriptions'>, isOn = true) =>
   useQuery({
@@ -349,14 +342,6 @@ export const useCredential = (id: string) =>
     queryKey: ['credential', id],
     queryFn: () => api.getCredential({ id }),
     refetchInterval: HEALTH_MS,
-  })
-
-export const useRuns = (filter: Args<'listRuns'>) =>
-  useQuery({
-    queryKey: ['runs', filter],
-    queryFn: () => api.listRuns(filter),
-    refetchInterval: HEALTH_MS,
-    placeholderData: (before) => before,
   })
 
 export const useRun = (id: string) =>

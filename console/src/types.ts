@@ -38,6 +38,11 @@ type Answer<Name extends keyof Operations> = Operations[Name]['answer']
 type Item<Name extends keyof Operations> =
   Answer<Name> extends { readonly items: readonly (infer Row)[] } ? Row : never
 export type Args<Name extends keyof Operations> = Operations[Name]['args']
+export type RowOf<Name extends ListName> = Item<Name>
+/** Operations that answer with a page. */
+export type ListName = {
+  [Name in keyof Operations]: Answer<Name> extends Page<unknown> ? Name : never
+}[keyof Operations]
 
 export interface Page<Row> {
   readonly items: readonly Row[]

@@ -3,9 +3,14 @@
 // hand in src/sdk.
 
 import * as z from 'zod'
+import {
+  ACTION_NAMES,
+  actionDeclaration,
+  companionsOf,
+  makeActionOf,
+} from '../../src/definitions/actions/index.ts'
 import { FACTS, type FieldFacts, NAMED, UNITS } from '../../src/definitions/fields.ts'
 import { leftOutOf, requestFields } from '../../src/definitions/json-schema.ts'
-import { ACTION_FIELDS, type ActionName, makeActionOf } from '../../src/definitions/kinds/action.ts'
 import { carriedFields, declarationOf, KIND_NAMES, type Kind } from '../../src/definitions/kinds/index.ts'
 
 /** In a normal form, where units are resolved and every text is a string. */
@@ -84,6 +89,23 @@ export const SUBSCRIPTION_FIELDS: readonly FormField[] = ${JSON.stringify(fields
 `
 }
 
+/** console/src/lib/action-kinds.generated.ts: how actions look on screen. */
+export function renderActionKinds(): string {
+  const screens = ACTION_NAMES.map((name) => ({ name, ...actionDeclaration(name).screen }))
+  const icons = [...new Set(screens.map(({ icon }) => icon))].sort()
+  const lines = screens.map(
+    ({ name, icon, does }) => `  ${name}: { icon: ${icon}, does: ${JSON.stringify(does)} },`,
+  )
+  return `// Generated from src/definitions/actions by \`npm run docs\`; do not edit.
+
+import { ${icons.join(', ')}, type LucideIcon } from 'lucide-react'
+
+export const ACTION_KINDS: Readonly<Record<string, { readonly icon: LucideIcon; readonly does: string }>> = {
+${lines.join('\n')}
+}
+`
+}
+
 /** Written by hand in src/sdk/definition-values.ts. */
 const VALUES = [
   'AuthDefinition',
@@ -118,12 +140,10 @@ export function renderDefinitionTypes(): string {
   const fieldsOf = (shape: Shape, needed?: readonly string[]) => renderFields(shape, nameOf, needed)
 
   const action = makeActionOf([])
-  const actions = (Object.keys(ACTION_FIELDS) as ActionName[]).map((name) => {
+  const actions = ACTION_NAMES.map((name) => {
     const shape: Readonly<Record<string, z.ZodType>> = action.shape
-    const { needed, optional } = ACTION_FIELDS[name]
-    const own = Object.fromEntries(
-      [name, ...needed, ...optional].map((one) => [one, shape[one] as z.ZodType]),
-    )
+    const { needed = [] } = actionDeclaration(name)
+    const own = Object.fromEntries([name, ...companionsOf(name)].map((one) => [one, shape[one] as z.ZodType]))
     return {
       type: `${capital(name)}ActionDefinition`,
       text: `export interface ${capital(name)}ActionDefinition {\n${indented(fieldsOf(own, [name, ...needed]))}\n}`,

@@ -3,10 +3,11 @@
 
 import { formatDuration, isSameFormula, parseDuration, readFormula } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
+import { checkBatched } from './actions/index.ts'
 import type { Remark } from './finding.ts'
 import { changeOf, isTelling } from './key-words.ts'
 import { DEBOUNCE_WINDOWS, MAX_WAIT_MS } from './kinds/parts.ts'
-import { type Fields, fieldsOf } from './written.ts'
+import { type Fields, fieldsOf, reads } from './written.ts'
 
 export function checkBuffers(route: Fields): readonly Remark[] {
   return [
@@ -76,16 +77,7 @@ export function checkGroups(route: Fields): readonly Remark[] {
 function checkBatch(route: Fields): readonly Remark[] {
   if (route.batch === undefined) return []
   const { results, item } = fieldsOf(route.batch)
-  const action = fieldsOf(route.do)
-  const remarks: Remark[] = []
-  for (const name of ['emit', 'upsert']) {
-    if (action[name] === undefined) continue
-    const message =
-      name === 'emit'
-        ? '`emit` makes an event of each item: a batch saves nothing. Leave out `batch`'
-        : '`upsert` looks for one object at a time: leave out `batch`, or write a request for many with `http`'
-    remarks.push({ rule: 'batch', message, path: ['batch'], onKey: true })
-  }
+  const remarks: Remark[] = [...checkBatched(route.do)]
   if ((results === undefined) !== (item === undefined)) {
     const message =
       item === undefined
@@ -98,23 +90,14 @@ function checkBatch(route: Fields): readonly Remark[] {
       onKey: true,
     })
   }
-  const http = fieldsOf(action.http)
-  if (action.http !== undefined && ![http.body, http.url, http.headers].some((one) => reads(one, 'batch'))) {
+  const { http: written } = fieldsOf(route.do)
+  const http = fieldsOf(written)
+  if (written !== undefined && ![http.body, http.url, http.headers].some((one) => reads(one, 'batch'))) {
     const message =
       'the call says nothing of the items that it stands for: write them with `batch`, as in `{{ batch[*].payload }}`'
     remarks.push({ rule: 'batchSilent', severity: 'warning', message, path: ['do', 'http'], onKey: true })
   }
   return remarks
-}
-
-/** Whether a template anywhere in the tree reads a root. */
-export function reads(value: JsonValue | undefined, root: string): boolean {
-  if (typeof value === 'string') {
-    const formula = value.includes('{{') ? readFormula(value, 'template') : null
-    return formula?.reads.some(({ path }) => path === root || new RegExp(`^${root}\\b`).test(path)) ?? false
-  }
-  if (typeof value !== 'object' || value === null) return false
-  return Object.values(value).some((one) => reads(one as JsonValue, root))
 }
 
 // --- Times

@@ -1,10 +1,16 @@
 // What the checks of one document know about everything besides it.
 
 import type { OutboundPolicy } from '../core/access/network/index.ts'
+import type { SensitivePath } from '../core/events/sensitive/index.ts'
 import type { KnownIntegrations } from './integrations.ts'
 import type { ReadableStreams } from './nats.ts'
 import type { KnownProfile } from './profiles.ts'
-import type { SensitiveSource } from './sensitive.ts'
+
+/** What a source hides, and the first token of what it publishes; null if a template makes it. */
+export interface SensitiveSource {
+  readonly paths: readonly SensitivePath[]
+  readonly firstToken: string | null
+}
 
 export interface Surroundings {
   /** Names in the files, valid or not, and of deployed documents besides them. */

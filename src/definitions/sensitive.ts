@@ -9,14 +9,10 @@ import {
 import { clearPaths, readFormula } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import { MAPPINGS } from '../core/ingest/source/index.ts'
+import { readsWholeEvent } from './actions/index.ts'
+import type { SensitiveSource } from './document-context.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import type { Fields } from './written.ts'
-
-/** What a source hides, and the first token of what it publishes; null if a template makes it. */
-export interface SensitiveSource {
-  readonly paths: readonly SensitivePath[]
-  readonly firstToken: string | null
-}
 
 /** Of the sources among these documents, valid or not. */
 export function sensitiveSources(documents: readonly Fields[]): readonly SensitiveSource[] {
@@ -245,8 +241,7 @@ export function encryptedTargets(workflow: Fields, sources: readonly SensitiveSo
 /** For a step. A function reads the whole event by its context, and an agent's prompt is in another document. */
 function actionTexts(action: JsonValue | undefined): readonly Pick<ReadText, 'text' | 'as'>[] {
   const texts = templateTexts(action, [])
-  const readsEvent = isFields(action) && (action.function !== undefined || action.agent !== undefined)
-  return readsEvent ? [...texts, { text: 'payload', as: 'expression' }] : texts
+  return readsWholeEvent(action) ? [...texts, { text: 'payload', as: 'expression' }] : texts
 }
 
 /** Of a plain copy, the part that is sensitive; empty: all of it. */

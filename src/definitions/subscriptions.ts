@@ -3,11 +3,10 @@
 
 import type { DefinitionDocument, SubscriptionDocument } from '../core/definitions/documents/index.ts'
 import { formatDuration } from '../core/expression/index.ts'
-import { reads } from './buffers.ts'
 import { type Finding, type Remark, RULES } from './finding.ts'
 import type { ReadDocument } from './read.ts'
 import { FINDINGS_MAX } from './source-text.ts'
-import type { Fields } from './written.ts'
+import { type Fields, reads } from './written.ts'
 
 interface Sound {
   readonly document: SubscriptionDocument

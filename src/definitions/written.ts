@@ -1,6 +1,6 @@
 // Values as written, valid or not, and their units.
 
-import { parseDuration } from '../core/expression/index.ts'
+import { parseDuration, readFormula } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
 
 export type Fields = { readonly [key: string]: JsonValue }
@@ -16,4 +16,14 @@ export function isMap(value: JsonValue | undefined): boolean {
 
 export function milliseconds(text: string | undefined, otherwise: number): number {
   return text === undefined ? otherwise : (parseDuration(text) ?? otherwise)
+}
+
+/** Whether a template anywhere in the tree reads a root. */
+export function reads(value: JsonValue | undefined, root: string): boolean {
+  if (typeof value === 'string') {
+    const formula = value.includes('{{') ? readFormula(value, 'template') : null
+    return formula?.reads.some(({ path }) => path === root || new RegExp(`^${root}\\b`).test(path)) ?? false
+  }
+  if (typeof value !== 'object' || value === null) return false
+  return Object.values(value).some((one) => reads(one as JsonValue, root))
 }

@@ -3,6 +3,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import {
+  ACTION_TYPES,
   type Authored,
   CONTROL_VERBS,
   DEFINITION_KINDS,
@@ -75,10 +76,7 @@ const definitionRow = (s: Kit) =>
     updatedAt: s.instant,
     on: s.list(s.string).describe('Of routes.').optional(),
     subject: s.string.describe('Of sources.').optional(),
-    action: s
-      .enum(['http', 'function', 'emit', 'upsert', 'start', 'schedule', 'unschedule', 'agent', 'operation'])
-      .describe('Of routes.')
-      .optional(),
+    action: s.enum(ACTION_TYPES).describe('Of routes.').optional(),
     nextFireAt: s.nullable(s.instant).describe('Of schedules; null while it does not fire.').optional(),
     lastFiredAt: s
       .nullable(s.instant)

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ACTION_TYPES } from '../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT, type EventId } from '../core/foundation/ids/index.ts'
 import { makeDefinitionWorld, ROUTE_YAML, SOURCE_YAML } from './definitions.fixture.ts'
 
@@ -54,6 +56,33 @@ test('[TR2] tries a deployed route on an accepted event, digit for digit', async
   })
   expect(text).toContain('{\\"amount\\":12345678901234567890}')
   expect(body.problem).toBeUndefined()
+})
+
+test.each<readonly [type: string, does: string, shown: unknown]>([
+  [
+    'emit',
+    '{ emit: shop.due, data: { order: "{{ payload.order }}" } }',
+    { subject: 'shop.due', data: { order: 'o2' } },
+  ],
+  [
+    'schedule',
+    '{ schedule: { name: "{{ payload.order }}", cron: 0 9 * * *, emit: shop.due } }',
+    { name: 'o2', cron: '0 9 * * *', zone: 'UTC', subject: 'shop.due', data: null },
+  ],
+  ['unschedule', '{ unschedule: "{{ payload.order }}" }', { name: 'o2' }],
+])('[TR2] shows what %s would do, under its name', async (type, does, shown) => {
+  const yaml = `kind: Route\nname: other\non: shop.events.paid\ndo: ${does}\n`
+  const { body } = await world.post('/try', { yaml, event: given({ order: 'o2' }) })
+  expect(body.action).toEqual({ type, [type]: shown })
+})
+
+test('the document describes what each action shows', () => {
+  const { paths } = JSON.parse(readFileSync(new URL('openapi.generated.json', import.meta.url), 'utf8')) as {
+    readonly paths: Readonly<Record<string, unknown>>
+  }
+  const text = JSON.stringify(paths['/v1/try'])
+  for (const type of ACTION_TYPES.filter((one) => one !== 'http' && one !== 'upsert'))
+    expect(text).toContain(`"${type}":{"type":"object"`)
 })
 
 test('[TR5] tries a text that is not applied, with its findings', async () => {

@@ -1,7 +1,7 @@
 // POST /v1/try, POST /v1/try/expression and GET /v1/events/{id}/explain: what would happen, and why something did.
 
 import type { FastifyInstance } from 'fastify'
-import type { RouteDocument } from '../core/definitions/documents/index.ts'
+import { ACTION_TYPES, type RouteDocument } from '../core/definitions/documents/index.ts'
 import { AppError } from '../core/foundation/errors/index.ts'
 import type { EventId, TenantId } from '../core/foundation/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../core/foundation/json/index.ts'
@@ -64,7 +64,7 @@ export const tryOperations = operations('try', (s) => ({
         key: s.nullable(s.string),
         action: s.nullable(
           s.object({
-            type: s.enum(['http', 'function', 'emit', 'start', 'schedule', 'unschedule', 'agent']),
+            type: s.enum(ACTION_TYPES).describe('`http` also for an upsert: its first request is shown.'),
             request: s
               .object({
                 method: s.string,
@@ -80,6 +80,7 @@ export const tryOperations = operations('try', (s) => ({
               .object({ name: s.string, cron: s.string, zone: s.string, subject: s.string, data: s.any })
               .optional(),
             unschedule: s.object({ name: s.string }).optional(),
+            operation: s.object({ name: s.string, connection: s.string, input: s.any }).optional(),
             agent: s.object({ name: s.string, system: s.nullable(s.string), user: s.string }).optional(),
           }),
         ),

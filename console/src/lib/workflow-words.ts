@@ -1,6 +1,7 @@
 // Texts for workflows: places, transitions, triggers, why they need attention, and what happened.
 
 import type { Attention, Firing, HistoryEntry, Net, Orphan, Trigger, Verdict } from '../types.ts'
+import { ACTION_KINDS } from './action-kinds.generated.ts'
 import { formatDuration } from './durations.ts'
 
 type PlaceShape = Net['places'][number]
@@ -39,17 +40,7 @@ export function modeInWords({ on, isAutomatic }: Pick<TransitionShape, 'on' | 'i
   return 'by an event'
 }
 
-const ACTIONS: Readonly<Record<string, string>> = {
-  http: 'calls an address',
-  function: 'runs a function',
-  emit: 'tells an event',
-  upsert: 'creates or updates an object',
-  start: 'starts another workflow',
-  schedule: 'sets a timetable',
-  unschedule: 'drops a timetable',
-  agent: 'asks an agent',
-}
-export const actionInWords = (type: string): string => ACTIONS[type] ?? type
+export const actionInWords = (type: string): string => ACTION_KINDS[type]?.does ?? type
 
 const STATES: Readonly<Record<Firing['state'], string>> = {
   running: 'is running',

@@ -13,10 +13,11 @@ import type { ConnectionDetail } from '../types.ts'
 import { ReasonDialog } from '../ui/actions.tsx'
 import { Yaml } from '../ui/code.tsx'
 import { CircuitDialog, ConnectionTestDialog, UnverifiedNote } from '../ui/connection-dialogs.tsx'
-import { CircuitChip, HealthChip, ProbeStrip, RunList } from '../ui/connection-parts.tsx'
+import { CircuitChip, HealthChip, ProbeStrip, RUNS } from '../ui/connection-parts.tsx'
 import { Button, CopyButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
 import { Owner, Past } from '../ui/definition-parts.tsx'
 import { JsonTree } from '../ui/json-tree.tsx'
+import { ListTable } from '../ui/list-view.tsx'
 import { Empty, ErrorState, Note, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 const TABS = [
@@ -318,10 +319,9 @@ function Runs({ name, state, onState }: RunsProps) {
           ))}
         </select>
       </div>
-      <RunList
-        key={known ?? ''}
-        filter={{ connection: name, state: known }}
-        isOfOne
+      <ListTable
+        declaration={RUNS}
+        filter={{ connection: name, state: known ?? '' }}
         empty={
           <Empty icon={null} title={known === undefined ? 'Nothing ran on it yet' : `None is ${known}`}>
             {known === undefined

@@ -2,22 +2,28 @@
 
 import { ChevronRight, MailX, Play } from 'lucide-react'
 import { useState } from 'react'
-import { Link, useLocation, useSearch } from 'wouter'
-import { consumerFilter, withSearch } from '../lib/links.ts'
+import { Link } from 'wouter'
+import { consumerFilter } from '../lib/links.ts'
 import { formatCause, formatNumber } from '../lib/time.ts'
 import { useDeadLetterGroups, useDeadLetters, useMe } from '../queries.ts'
 import type { DeadLetterGroup, LetterState, ReplayFilter } from '../types.ts'
-import { Button, Chip, LinkButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
-import { ClassFilter, classInWords, classOf, RouteFilter } from '../ui/filters.tsx'
+import { Button, Chip, LinkButton, StateChip, Time } from '../ui/controls.tsx'
+import { CLASS_CHOICES, classInWords, useRouteNames } from '../ui/filters.tsx'
+import { FilterBar, filtersOf, useFilters } from '../ui/list-view.tsx'
 import { ReplayDialog } from '../ui/replay-dialog.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
-const STATES: readonly { readonly id: LetterState; readonly label: string }[] = [
-  { id: 'open', label: 'Open' },
-  { id: 'ready_to_replay', label: 'Ready to replay' },
-  { id: 'replaying', label: 'Replaying' },
-  { id: 'resolved', label: 'Resolved' },
-  { id: 'discarded', label: 'Discarded' },
+const { tabs, name, choice } = filtersOf('listDeadLetters')
+const FILTERS = [
+  tabs('state', 'State', [
+    ['open', 'Open'],
+    ['ready_to_replay', 'Ready to replay'],
+    ['replaying', 'Replaying'],
+    ['resolved', 'Resolved'],
+    ['discarded', 'Discarded'],
+  ]),
+  name('consumer', 'Route', 'All routes', useRouteNames),
+  choice('class', 'Class', 'All classes', CLASS_CHOICES),
 ]
 
 /** What a class means for the operator. */
@@ -32,23 +38,15 @@ const ADVICE: Readonly<Record<string, string>> = {
 }
 
 export default function DeadLetters() {
-  const search = new URLSearchParams(useSearch())
-  const [, go] = useLocation()
-  const state = STATES.find(({ id }) => id === search.get('state'))?.id ?? 'open'
-  const consumer = search.get('consumer') ?? ''
-  const className = classOf(search.get('class'))
+  const [values, change] = useFilters('/dead-letters', FILTERS)
+  const { consumer = '', class: className = '' } = values
+  const state = values.state as LetterState
   const { data, error, refetch } = useDeadLetterGroups(state)
   const groups = data?.items.filter(
     (group) =>
       (consumer === '' || consumerFilter(group.consumer) === consumer) &&
-      (className === undefined || group.class === className),
+      (className === '' || group.class === className),
   )
-  const change = (part: Readonly<Record<string, string>>) => {
-    const next = { state, consumer, class: className, ...part }
-    go(withSearch('/dead-letters', { ...next, state: next.state === 'open' ? '' : next.state }), {
-      replace: true,
-    })
-  }
   // Held here and not in the group, which disappears as soon as its dead letters are replayed.
   const [replaying, setReplaying] = useState<{ readonly filter: ReplayFilter; readonly what: string } | null>(
     null,
@@ -58,11 +56,7 @@ export default function DeadLetters() {
       title="Dead letters"
       lead="Work that will not be retried by itself, grouped by what went wrong. Nothing is lost: each letter keeps its event, and the ledger keeps a replay from doubling what was done."
     >
-      <Tabs label="State" tabs={STATES} selected={state} onSelect={(next) => change({ state: next })} />
-      <div className="toolbar">
-        <RouteFilter value={consumer} onChange={(next) => change({ consumer: next })} />
-        <ClassFilter value={className ?? ''} onChange={(next) => change({ class: next })} />
-      </div>
+      <FilterBar filters={FILTERS} values={values} onChange={change} />
       {data === undefined &&
         (error === null ? <SkeletonRows /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
       {groups?.length === 0 && <NoLetters state={state} isNarrowed={data?.items.length !== 0} />}

@@ -2,25 +2,22 @@
 
 import { Send, Webhook } from 'lucide-react'
 import { useId } from 'react'
-import { useLocation, useSearch } from 'wouter'
-import { withSearch } from '../lib/links.ts'
 import { DELIVERY_STATES } from '../lib/subscription-words.ts'
 import { useSubscriptions } from '../queries.ts'
-import { LinkButton, Tabs } from '../ui/controls.tsx'
-import { Condition } from '../ui/filters.tsx'
+import { LinkButton } from '../ui/controls.tsx'
+import { filtersOf, ListView } from '../ui/list-view.tsx'
 import { useDelayed } from '../ui/search.tsx'
-import { DeliveryList } from '../ui/subscription-parts.tsx'
+import { DELIVERIES } from '../ui/subscription-parts.tsx'
 import { Empty, PageFrame } from '../ui/surfaces.tsx'
 
+const { tabs, own, condition } = filtersOf('listDeliveries')
+const FILTERS = [
+  tabs('state', 'State', DELIVERY_STATES, { all: 'All' }),
+  own('subscription', SubscriptionFilter),
+  condition('eventId', (id) => `Of ${id}`),
+]
+
 export default function Deliveries() {
-  const search = new URLSearchParams(useSearch())
-  const [, go] = useLocation()
-  const state = DELIVERY_STATES.find(([id]) => id === search.get('state'))?.[0]
-  const subscription = search.get('subscription') ?? ''
-  const eventId = search.get('eventId') ?? ''
-  const change = (parts: Readonly<Record<string, string | undefined>>) =>
-    go(withSearch('/deliveries', { state, subscription, eventId, ...parts }), { replace: true })
-  const isNarrowed = state !== undefined || subscription !== '' || eventId !== ''
   return (
     <PageFrame
       title="Deliveries"
@@ -31,27 +28,11 @@ export default function Deliveries() {
         </LinkButton>
       }
     >
-      <Tabs
-        label="State"
-        tabs={[{ id: 'all', label: 'All' }, ...DELIVERY_STATES.map(([id, label]) => ({ id, label }))]}
-        selected={state ?? 'all'}
-        onSelect={(next) => change({ state: next === 'all' ? undefined : next })}
-      />
-      <div className="toolbar" role="search">
-        <SubscriptionFilter value={subscription} onChange={(next) => change({ subscription: next })} />
-        {eventId !== '' && (
-          <Condition text={`Of ${eventId}`} onRemove={() => change({ eventId: undefined })} />
-        )}
-      </div>
-      <DeliveryList
-        key={`${state} ${subscription} ${eventId}`}
-        filter={{
-          state,
-          subscription: subscription === '' ? undefined : subscription,
-          eventId: eventId === '' ? undefined : eventId,
-        }}
-        isOfOne={subscription !== ''}
-        empty={
+      <ListView
+        href="/deliveries"
+        declaration={DELIVERIES}
+        filters={FILTERS}
+        empty={(_, isNarrowed) => (
           <Empty
             icon={<Send size={20} />}
             title={isNarrowed ? 'None fits' : 'Nothing was sent yet'}
@@ -59,7 +40,7 @@ export default function Deliveries() {
           >
             {isNarrowed ? undefined : 'Deliveries come with the first event that a subscription wants.'}
           </Empty>
-        }
+        )}
       />
     </PageFrame>
   )

@@ -2,50 +2,45 @@
 
 import { BookOpen, CircleQuestionMark, CircleX, Hand, MailX, Siren, Waypoints } from 'lucide-react'
 import { useState } from 'react'
-import { Link, useLocation, useSearch } from 'wouter'
+import { Link } from 'wouter'
 import { api } from '../api.ts'
 import { consumerFilter, consumerHref, withSearch } from '../lib/links.ts'
 import { pageLink } from '../lib/page-link.ts'
 import { formatNumber } from '../lib/time.ts'
-import { useEscalations, useMe, useOverview } from '../queries.ts'
+import { useEscalations, useMe } from '../queries.ts'
 import type { Escalation } from '../types.ts'
 import { ReasonDialog } from '../ui/actions.tsx'
-import { Button, Chip, LinkButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
-import { classInWords, MoreRows, RouteFilter } from '../ui/filters.tsx'
+import { Button, Chip, LinkButton, StateChip, Time } from '../ui/controls.tsx'
+import { classInWords, MoreRows, useRouteNames } from '../ui/filters.tsx'
+import { FilterBar, filtersOf, useFilters } from '../ui/list-view.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
+const { tabs, name } = filtersOf('listEscalations')
+const FILTERS = [
+  tabs(
+    'state',
+    'State',
+    [
+      ['raised', 'Raised'],
+      ['acknowledged', 'Acknowledged'],
+    ],
+    { counts: { raised: 'raisedEscalations' } },
+  ),
+  name('consumer', 'Route', 'All routes', useRouteNames),
+]
+
 export default function Escalations() {
-  const search = new URLSearchParams(useSearch())
-  const [, go] = useLocation()
-  const state = search.get('state') === 'acknowledged' ? 'acknowledged' : 'raised'
-  const consumer = search.get('consumer') ?? ''
+  const [values, change] = useFilters('/escalations', FILTERS)
+  const { consumer } = values
+  const state = values.state === 'acknowledged' ? 'acknowledged' : 'raised'
   const [limit, setLimit] = useState(50)
-  const { data: overview } = useOverview()
   const { data, error, refetch } = useEscalations({ state, consumer: consumer || undefined, limit })
-  const change = (part: { readonly state?: string; readonly consumer?: string }) =>
-    go(withSearch('/escalations', { state, consumer, ...part }), { replace: true })
-  const raised = overview?.counts.raisedEscalations
   return (
     <PageFrame
       title="Escalations"
       lead="What failed for good, once per cause however often it happened. Acknowledge one to say that you are on it; whatever fails of its cause afterwards raises a new one."
     >
-      <Tabs
-        label="State"
-        tabs={[
-          {
-            id: 'raised',
-            label: 'Raised',
-            count: overview?.isCapped.raisedEscalations === true ? `${raised}+` : raised,
-          },
-          { id: 'acknowledged', label: 'Acknowledged' },
-        ]}
-        selected={state}
-        onSelect={(next) => change({ state: next })}
-      />
-      <div className="toolbar">
-        <RouteFilter value={consumer} onChange={(next) => change({ consumer: next })} />
-      </div>
+      <FilterBar filters={FILTERS} values={values} onChange={change} />
       {data === undefined &&
         (error === null ? <SkeletonRows /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
       {data?.items.length === 0 && <NoEscalations state={state} />}

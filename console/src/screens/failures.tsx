@@ -1,131 +1,105 @@
 // Failures: what is retried automatically, what was resolved, and what was escalated.
 
 import { CircleX } from 'lucide-react'
-import { useState } from 'react'
-import { Link, useLocation, useSearch } from 'wouter'
-import { withSearch } from '../lib/links.ts'
-import { useFailures, useOverview } from '../queries.ts'
-import type { Failure } from '../types.ts'
-import { Chip, LinkButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
-import { ClassFilter, Condition, classInWords, classOf, MoreRows, RouteFilter } from '../ui/filters.tsx'
-import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
+import { Chip, LinkButton, StateChip, Time } from '../ui/controls.tsx'
+import { CLASS_CHOICES, classInWords, useRouteNames } from '../ui/filters.tsx'
+import { filtersOf, type ListDeclaration, ListView } from '../ui/list-view.tsx'
+import { Empty, PageFrame } from '../ui/surfaces.tsx'
 
-type StateTab = readonly [state: Failure['state'], label: string, empty: string]
+const EMPTY: Readonly<Record<string, string>> = {
+  open: 'Nothing fails. What fails and is tried again shows up here.',
+  escalated: 'Nobody was called for anything.',
+  resolved: 'Nothing was resolved yet.',
+}
 
-const OPEN: StateTab = ['open', 'Open', 'Nothing fails. What fails and is tried again shows up here.']
-const STATES: readonly StateTab[] = [
-  OPEN,
-  ['escalated', 'Escalated', 'Nobody was called for anything.'],
-  ['resolved', 'Resolved', 'Nothing was resolved yet.'],
+const { tabs, name, choice, condition } = filtersOf('listFailures')
+const FILTERS = [
+  tabs(
+    'state',
+    'State',
+    [
+      ['open', 'Open'],
+      ['escalated', 'Escalated'],
+      ['resolved', 'Resolved'],
+    ],
+    { counts: { open: 'openFailures' } },
+  ),
+  name('consumer', 'Route', 'All routes', useRouteNames),
+  choice('class', 'Class', 'All classes', CLASS_CHOICES),
+  condition('cause', () => 'Of one escalation'),
 ]
 
+const FAILURES: ListDeclaration<'listFailures'> = {
+  list: 'listFailures',
+  queryKey: 'failures',
+  label: 'Failures',
+  grid: 'failures__grid',
+  idOf: ({ id }) => id,
+  hrefOf: ({ workId }) => `/work/${workId}`,
+  columns: [
+    { head: 'Route', className: 'row__title truncate', cell: ({ consumer }) => consumer.name },
+    {
+      head: 'Class',
+      className: 'chips',
+      cell: ({ state, class: name }) => (
+        <Chip tone={state === 'resolved' ? 'grey' : name === 'validation' ? 'violet' : 'red'}>
+          {classInWords(name)}
+        </Chip>
+      ),
+    },
+    {
+      head: 'What went wrong',
+      className: 'failures__error',
+      cell: ({ lastError, key }) => (
+        <>
+          <span className="truncate" title={lastError}>
+            {lastError}
+          </span>
+          {key !== undefined && <span className="row__sub mono truncate">{key}</span>}
+        </>
+      ),
+    },
+    {
+      head: 'Attempts',
+      headOf: ({ state }) => (state === 'open' ? 'Tries again' : 'Attempts'),
+      className: 'failures__next muted',
+      cell({ state, attempts, willRetryAt }) {
+        if (state !== 'open')
+          return (
+            <>
+              <span className="num">{attempts}</span> <StateChip state={state} />
+            </>
+          )
+        if (willRetryAt === null) return 'not by itself'
+        return (
+          <>
+            tries again <Time at={willRetryAt} />
+          </>
+        )
+      },
+    },
+    { head: 'Since', className: 'events__when faint', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  ],
+}
+
 export default function Failures() {
-  const search = new URLSearchParams(useSearch())
-  const [, go] = useLocation()
-  const [state, , empty] = STATES.find(([id]) => id === search.get('state')) ?? OPEN
-  const consumer = search.get('consumer') ?? ''
-  const className = classOf(search.get('class'))
-  const cause = search.get('cause') ?? undefined
-  const [limit, setLimit] = useState(50)
-  const { data: overview } = useOverview()
-  const { data, error, refetch } = useFailures({
-    state,
-    consumer: consumer || undefined,
-    class: className,
-    cause,
-    limit,
-  })
-  const change = (part: Readonly<Record<string, string | undefined>>) =>
-    go(withSearch('/failures', { state, consumer, class: className, cause, ...part }), { replace: true })
-  const open = overview?.counts.openFailures
   return (
     <PageFrame
       title="Failures"
       lead="Every failure ends: resolved when a later try succeeds, or escalated when nobody tries any more. Open ones are tried again by themselves."
     >
-      <Tabs
-        label="State"
-        tabs={STATES.map(([id, label]) => ({
-          id,
-          label,
-          ...(id === 'open' && {
-            count: overview?.isCapped.openFailures === true ? `${open}+` : open,
-          }),
-        }))}
-        selected={state}
-        onSelect={(next) => change({ state: next })}
-      />
-      <div className="toolbar">
-        <RouteFilter value={consumer} onChange={(next) => change({ consumer: next })} />
-        <ClassFilter value={className ?? ''} onChange={(next) => change({ class: next })} />
-        {cause !== undefined && (
-          <Condition text="Of one escalation" onRemove={() => change({ cause: undefined })} />
-        )}
-      </div>
-      <div className="list">
-        <div className="list__head failures__grid" aria-hidden>
-          <span>Route</span>
-          <span>Class</span>
-          <span>What went wrong</span>
-          <span>{state === 'open' ? 'Tries again' : 'Attempts'}</span>
-          <span className="events__when">Since</span>
-        </div>
-        {data === undefined &&
-          (error === null ? <SkeletonRows /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
-        {data?.items.length === 0 && (
+      <ListView
+        href="/failures"
+        declaration={FAILURES}
+        filters={FILTERS}
+        empty={({ state = '' }) => (
           <Empty
             icon={<CircleX size={20} />}
-            title={empty}
+            title={EMPTY[state] ?? 'Nothing here'}
             action={<LinkButton to="/work">See the work</LinkButton>}
           />
         )}
-        <ul aria-label="Failures">
-          {data?.items.map((failure) => (
-            <Line key={failure.id} failure={failure} />
-          ))}
-        </ul>
-        {data !== undefined && (
-          <MoreRows hasMore={data.nextCursor !== null} limit={limit} onMore={setLimit} />
-        )}
-      </div>
+      />
     </PageFrame>
-  )
-}
-
-function Line({ failure }: { readonly failure: Failure }) {
-  const { state, class: name, willRetryAt, attempts } = failure
-  return (
-    <li>
-      <Link href={`/work/${failure.workId}`} className="row failures__grid" data-row>
-        <span className="row__title truncate">{failure.consumer.name}</span>
-        <span className="chips">
-          <Chip tone={state === 'resolved' ? 'grey' : name === 'validation' ? 'violet' : 'red'}>
-            {classInWords(name)}
-          </Chip>
-        </span>
-        <span className="failures__error">
-          <span className="truncate" title={failure.lastError}>
-            {failure.lastError}
-          </span>
-          {failure.key !== undefined && <span className="row__sub mono truncate">{failure.key}</span>}
-        </span>
-        <span className="failures__next muted">
-          {state !== 'open' ? (
-            <>
-              <span className="num">{attempts}</span> <StateChip state={state} />
-            </>
-          ) : willRetryAt === null ? (
-            'not by itself'
-          ) : (
-            <>
-              tries again <Time at={willRetryAt} />
-            </>
-          )}
-        </span>
-        <span className="events__when faint">
-          <Time at={failure.createdAt} />
-        </span>
-      </Link>
-    </li>
   )
 }

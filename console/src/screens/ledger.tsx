@@ -4,21 +4,14 @@ import { BookCheck, Search } from 'lucide-react'
 import { useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { ledgerHref, withSearch } from '../lib/links.ts'
-import { useLedger, useLedgerHistory } from '../queries.ts'
+import { useLedgerHistory } from '../queries.ts'
 import type { LedgerEntry } from '../types.ts'
-import { Button, Copy, LinkButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
-import { MoreRows, RouteFilter } from '../ui/filters.tsx'
+import { Button, Copy, LinkButton, StateChip, Time } from '../ui/controls.tsx'
+import { useRouteNames } from '../ui/filters.tsx'
+import { filtersOf, type ListDeclaration, ListView } from '../ui/list-view.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 type State = LedgerEntry['state']
-
-const STATES: readonly (readonly [State | 'all', string])[] = [
-  ['all', 'All'],
-  ['done', 'Done'],
-  ['reserved', 'Reserved'],
-  ['unknown', 'Unknown'],
-  ['released', 'Released'],
-]
 
 /** What a state means for the next job with the key. */
 const MEANING: Readonly<Record<State, string>> = {
@@ -76,81 +69,81 @@ export default function Ledger() {
           </Button>
         )}
       </form>
-      {key === '' ? <Entries search={search} /> : <Generations key={key} of={key} />}
+      {key === '' ? <Entries /> : <Generations key={key} of={key} />}
     </PageFrame>
   )
 }
 
-function Entries({ search }: { readonly search: URLSearchParams }) {
-  const [, go] = useLocation()
-  const state = STATES.find(([id]) => id === search.get('state'))?.[0] ?? 'all'
-  const consumer = search.get('consumer') ?? ''
-  const [limit, setLimit] = useState(50)
-  const { data, error, refetch } = useLedger({
-    state: state === 'all' ? undefined : state,
-    consumer: consumer || undefined,
-    limit,
-  })
-  const change = (part: { readonly state?: string; readonly consumer?: string }) =>
-    go(withSearch('/ledger', { state, consumer, ...part }), { replace: true })
+const { tabs, name } = filtersOf('listLedger')
+const FILTERS = [
+  tabs(
+    'state',
+    'State',
+    [
+      ['done', 'Done'],
+      ['reserved', 'Reserved'],
+      ['unknown', 'Unknown'],
+      ['released', 'Released'],
+    ],
+    { all: 'All' },
+  ),
+  name('consumer', 'Route', 'All routes', useRouteNames),
+]
+
+const EFFECTS: ListDeclaration<'listLedger'> = {
+  list: 'listLedger',
+  queryKey: 'ledger',
+  label: 'Effects',
+  grid: 'ledger__grid',
+  idOf: ({ key, generation }) => `${key} ${generation}`,
+  hrefOf: ({ key }) => ledgerHref(key),
+  columns: [
+    { head: 'Key', className: 'truncate mono ledger__key', title: ({ key }) => key, cell: ({ key }) => key },
+    {
+      head: 'State',
+      className: 'chips',
+      cell: ({ state, generation }) => (
+        <>
+          <StateChip state={state} title={MEANING[state]} />
+          {generation > 1 && <span className="tag num">generation {generation}</span>}
+        </>
+      ),
+    },
+    { head: 'Route', className: 'truncate', cell: ({ consumer }) => consumer },
+    {
+      head: 'Object',
+      className: 'truncate muted mono ledger__effect',
+      cell: ({ objectId }) => objectId ?? '',
+    },
+    {
+      head: 'Since',
+      className: 'events__when faint',
+      cell: ({ settledAt, createdAt }) => <Time at={settledAt ?? createdAt} />,
+    },
+  ],
+}
+
+function Entries() {
   return (
-    <>
-      <Tabs
-        label="State"
-        tabs={STATES.map(([id, label]) => ({ id, label }))}
-        selected={state}
-        onSelect={(next) => change({ state: next })}
-      />
-      <div className="toolbar">
-        <RouteFilter value={consumer} onChange={(next) => change({ consumer: next })} />
-        {state !== 'all' && <span className="muted">{MEANING[state]}</span>}
-      </div>
-      <div className="list">
-        <div className="list__head ledger__grid" aria-hidden>
-          <span>Key</span>
-          <span>State</span>
-          <span>Route</span>
-          <span>Object</span>
-          <span className="events__when">Since</span>
-        </div>
-        {data === undefined &&
-          (error === null ? <SkeletonRows /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
-        {data?.items.length === 0 && (
-          <Empty
-            icon={<BookCheck size={20} />}
-            title={state === 'all' ? 'No effect yet' : `Nothing is ${state}`}
-            action={<LinkButton to="/events">See the events</LinkButton>}
-          >
-            Before a route calls the outside, it writes the key of the call down here.
-          </Empty>
-        )}
-        <ul aria-label="Effects">
-          {data?.items.map((entry) => (
-            <li key={`${entry.key} ${entry.generation}`}>
-              <Link href={ledgerHref(entry.key)} className="row ledger__grid" data-row>
-                <span className="truncate mono ledger__key" title={entry.key}>
-                  {entry.key}
-                </span>
-                <span className="chips">
-                  <StateChip state={entry.state} title={MEANING[entry.state]} />
-                  {entry.generation > 1 && <span className="tag num">generation {entry.generation}</span>}
-                </span>
-                <span className="truncate">{entry.consumer}</span>
-                <span className="truncate muted mono ledger__effect">{entry.objectId ?? ''}</span>
-                <span className="events__when faint">
-                  <Time at={entry.settledAt ?? entry.createdAt} />
-                </span>
-              </Link>
-            </li>
-          ))}
-        </ul>
-        {data !== undefined && (
-          <MoreRows hasMore={data.nextCursor !== null} limit={limit} onMore={setLimit} />
-        )}
-      </div>
-    </>
+    <ListView
+      href="/ledger"
+      declaration={EFFECTS}
+      filters={FILTERS}
+      note={({ state = '' }) => isState(state) && <span className="muted">{MEANING[state]}</span>}
+      empty={({ state = '' }) => (
+        <Empty
+          icon={<BookCheck size={20} />}
+          title={state === '' ? 'No effect yet' : `Nothing is ${state}`}
+          action={<LinkButton to="/events">See the events</LinkButton>}
+        >
+          Before a route calls the outside, it writes the key of the call down here.
+        </Empty>
+      )}
+    />
   )
 }
+
+const isState = (text: string): text is State => Object.hasOwn(MEANING, text)
 
 function Generations({ of }: { readonly of: string }) {
   const { data, error, refetch } = useLedgerHistory(of)

@@ -3,41 +3,51 @@
 
 import { Link2, RefreshCw, Trash2, Unplug } from 'lucide-react'
 import { useState } from 'react'
-import { Link, useLocation, useSearch } from 'wouter'
+import { Link } from 'wouter'
 import { api } from '../api.ts'
-import { withSearch } from '../lib/links.ts'
 import { orphanInWords } from '../lib/workflow-words.ts'
-import { useMe, useOrphans, useOverview, useWorkflows } from '../queries.ts'
+import { useMe, useOrphans, useWorkflows } from '../queries.ts'
 import type { Orphan } from '../types.ts'
 import { optionalReason, ReasonDialog, useAction } from '../ui/actions.tsx'
-import { Button, LinkButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
+import { Button, LinkButton, StateChip, Time } from '../ui/controls.tsx'
 import { CorrelateDialog } from '../ui/correlate-dialog.tsx'
 import { MoreRows } from '../ui/filters.tsx'
+import { FilterBar, filtersOf, useFilters } from '../ui/list-view.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
-type StateTab = readonly [state: Orphan['state'], label: string, empty: string]
+const EMPTY: Readonly<Record<Orphan['state'], string>> = {
+  open: 'Every event found its instance',
+  waiting: 'No event waits for its instance',
+  correlated: 'None was correlated yet',
+  discarded: 'None was discarded',
+}
 
-const OPEN: StateTab = ['open', 'Open', 'Every event found its instance']
-const STATES: readonly StateTab[] = [
-  OPEN,
-  ['waiting', 'Waiting', 'No event waits for its instance'],
-  ['correlated', 'Correlated', 'None was correlated yet'],
-  ['discarded', 'Discarded', 'None was discarded'],
+const { tabs, name } = filtersOf('listOrphans')
+const FILTERS = [
+  tabs(
+    'state',
+    'State',
+    [
+      ['open', 'Open'],
+      ['waiting', 'Waiting'],
+      ['correlated', 'Correlated'],
+      ['discarded', 'Discarded'],
+    ],
+    { counts: { open: 'openOrphans' } },
+  ),
+  name('workflow', 'Workflow', 'All workflows', () => {
+    const { data } = useWorkflows()
+    return data?.items.map((one) => one.name) ?? []
+  }),
 ]
 
 export default function Orphans() {
-  const search = new URLSearchParams(useSearch())
-  const [, go] = useLocation()
-  const [state, , empty] = STATES.find(([id]) => id === search.get('state')) ?? OPEN
-  const workflow = search.get('workflow') ?? ''
+  const [values, change] = useFilters('/orphans', FILTERS)
+  const { workflow = '' } = values
+  const state = values.state as Orphan['state']
   const [limit, setLimit] = useState(50)
-  const { data: overview } = useOverview()
-  const { data: workflows } = useWorkflows()
   const { data: me } = useMe()
   const { data, error, refetch } = useOrphans({ state, workflow: workflow || undefined, limit })
-  const change = (part: Readonly<Record<string, string | undefined>>) =>
-    go(withSearch('/orphans', { state, workflow, ...part }), { replace: true })
-  const open = overview?.counts.openOrphans
   const canAct = me !== undefined && me.role !== 'viewer'
   return (
     <PageFrame
@@ -45,38 +55,14 @@ export default function Orphans() {
       lead="Events that a workflow wants for one of its instances, and that found none, or more than one. Nothing is dropped: say where they belong, or that nobody wants them."
       actions={canAct && workflow !== '' && state === 'open' ? <LookAgain workflow={workflow} /> : undefined}
     >
-      <Tabs
-        label="State"
-        tabs={STATES.map(([id, label]) => ({
-          id,
-          label,
-          ...(id === 'open' && { count: overview?.isCapped.openOrphans === true ? `${open}+` : open }),
-        }))}
-        selected={state}
-        onSelect={(next) => change({ state: next })}
-      />
-      <div className="toolbar">
-        <select
-          className="input input--small"
-          aria-label="Workflow"
-          value={workflow}
-          onChange={(event) => change({ workflow: event.target.value })}
-        >
-          <option value="">All workflows</option>
-          {workflows?.items.map(({ name }) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </div>
+      <FilterBar filters={FILTERS} values={values} onChange={change} />
       {data === undefined &&
         (error === null ? <SkeletonRows /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
       {data?.items.length === 0 && (
         <div className="list">
           <Empty
             icon={<Unplug size={20} />}
-            title={empty}
+            title={EMPTY[state]}
             action={<LinkButton to="/workflows">See the workflows</LinkButton>}
           >
             An event of an update trigger whose key no instance has waits for a while, and then shows up here.

@@ -1,29 +1,29 @@
 // Runs of all connections: which operation went where, and the result.
 
 import { PlugZap, SquareTerminal } from 'lucide-react'
-import { useLocation, useSearch } from 'wouter'
 import { RUN_STATES } from '../lib/connection-words.ts'
-import { withSearch } from '../lib/links.ts'
 import { useConnections } from '../queries.ts'
-import { RunList } from '../ui/connection-parts.tsx'
-import { LinkButton, Tabs } from '../ui/controls.tsx'
-import { Condition } from '../ui/filters.tsx'
+import { RUNS } from '../ui/connection-parts.tsx'
+import { LinkButton } from '../ui/controls.tsx'
+import { filtersOf, ListView } from '../ui/list-view.tsx'
 import { Empty, PageFrame } from '../ui/surfaces.tsx'
 
-const PURPOSES = ['work', 'test', 'verification'] as const
+const { tabs, choice, name, condition } = filtersOf('listRuns')
+const FILTERS = [
+  tabs('state', 'State', RUN_STATES, { all: 'All' }),
+  name('connection', 'Connection', 'All connections', () => {
+    const { data } = useConnections()
+    return data?.items.map((one) => one.name) ?? []
+  }),
+  choice('purpose', 'Purpose', 'For anything', [
+    ['work', 'Work'],
+    ['test', 'Tests and probes'],
+    ['verification', 'Trials of new secrets'],
+  ]),
+  condition('workId', (id) => `Of ${id}`),
+]
 
 export default function Runs() {
-  const search = new URLSearchParams(useSearch())
-  const [, go] = useLocation()
-  const { data: connections } = useConnections()
-  const state = RUN_STATES.find(([id]) => id === search.get('state'))?.[0]
-  const purpose = PURPOSES.find((id) => id === search.get('purpose'))
-  const connection = search.get('connection') ?? ''
-  const workId = search.get('workId') ?? ''
-  const change = (parts: Readonly<Record<string, string | undefined>>) =>
-    go(withSearch('/runs', { state, purpose, connection, workId, ...parts }), { replace: true })
-  const names = connections?.items.map(({ name }) => name) ?? []
-  const isNarrowed = state !== undefined || purpose !== undefined || connection !== '' || workId !== ''
   return (
     <PageFrame
       title="Runs"
@@ -34,49 +34,11 @@ export default function Runs() {
         </LinkButton>
       }
     >
-      <Tabs
-        label="State"
-        tabs={[{ id: 'all', label: 'All' }, ...RUN_STATES.map(([id, label]) => ({ id, label }))]}
-        selected={state ?? 'all'}
-        onSelect={(next) => change({ state: next === 'all' ? undefined : next })}
-      />
-      <div className="toolbar" role="search">
-        <select
-          className="input input--small"
-          aria-label="Connection"
-          value={connection}
-          onChange={(event) => change({ connection: event.target.value })}
-        >
-          <option value="">All connections</option>
-          {(connection === '' || names.includes(connection) ? names : [connection, ...names]).map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-        <select
-          className="input input--small"
-          aria-label="Purpose"
-          value={purpose ?? ''}
-          onChange={(event) => change({ purpose: event.target.value })}
-        >
-          <option value="">For anything</option>
-          <option value="work">Work</option>
-          <option value="test">Tests and probes</option>
-          <option value="verification">Trials of new secrets</option>
-        </select>
-        {workId !== '' && <Condition text={`Of ${workId}`} onRemove={() => change({ workId: undefined })} />}
-      </div>
-      <RunList
-        key={`${state} ${purpose} ${connection} ${workId}`}
-        filter={{
-          state,
-          purpose,
-          connection: connection === '' ? undefined : connection,
-          workId: workId === '' ? undefined : workId,
-        }}
-        isOfOne={connection !== ''}
-        empty={
+      <ListView
+        href="/runs"
+        declaration={RUNS}
+        filters={FILTERS}
+        empty={(_, isNarrowed) => (
           <Empty
             icon={<SquareTerminal size={20} />}
             title={isNarrowed ? 'None fits' : 'Nothing ran yet'}
@@ -84,7 +46,7 @@ export default function Runs() {
           >
             {isNarrowed ? undefined : 'Runs come with the first operation that a route or a workflow calls.'}
           </Empty>
-        }
+        )}
       />
     </PageFrame>
   )

@@ -22,10 +22,11 @@ import { Button, Copy, CopyButton, Tabs, Time } from '../ui/controls.tsx'
 import { SwitchButtons } from '../ui/definition-parts.tsx'
 import { Big } from '../ui/figures.tsx'
 import { JsonTree } from '../ui/json-tree.tsx'
+import { ListTable } from '../ui/list-view.tsx'
 import { HeldLanes } from '../ui/pace-panel.tsx'
 import { RecoverDialog } from '../ui/recover-dialog.tsx'
 import { SubscriptionForm } from '../ui/subscription-form.tsx'
-import { DeliveryList, Spark, SubscriptionChip, waitingInWords } from '../ui/subscription-parts.tsx'
+import { DELIVERIES, Spark, SubscriptionChip, waitingInWords } from '../ui/subscription-parts.tsx'
 import { SecretPanel } from '../ui/subscription-secret.tsx'
 import { Empty, ErrorState, Note, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 import { TestDialog } from '../ui/test-call.tsx'
@@ -242,10 +243,9 @@ function Deliveries({ name, state, onState }: DeliveriesProps) {
           ))}
         </select>
       </div>
-      <DeliveryList
-        key={known ?? ''}
-        filter={{ subscription: name, state: known }}
-        isOfOne
+      <ListTable
+        declaration={DELIVERIES}
+        filter={{ subscription: name, state: known ?? '' }}
         empty={
           <Empty icon={null} title={known === undefined ? 'Nothing was sent yet' : `None is ${known}`}>
             {known === undefined ? 'Deliveries come with the first event that it wants.' : undefined}

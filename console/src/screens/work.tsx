@@ -1,28 +1,10 @@
 // Jobs by state: what is due, what runs, and the results of the rest.
 
 import { Layers } from 'lucide-react'
-import { Link, useLocation, useSearch } from 'wouter'
-import { api } from '../api.ts'
-import { useMore } from '../lib/use-more.ts'
-import { useOverview, useWorkList } from '../queries.ts'
-import type { Work } from '../types.ts'
-import { LinkButton, StateChip, Tabs, Time } from '../ui/controls.tsx'
-import { RouteFilter } from '../ui/filters.tsx'
-import { Empty, ErrorState, LoadMore, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
-
-type WorkState = Work['state']
-
-const STATES: readonly (readonly [WorkState, string])[] = [
-  ['ready', 'Ready'],
-  ['waiting', 'Waiting'],
-  ['leased', 'Running'],
-  ['parked', 'Parked'],
-  ['dead', 'Dead'],
-  ['done', 'Done'],
-  ['skipped', 'Skipped'],
-  ['merged', 'Merged'],
-  ['cancelled', 'Cancelled'],
-]
+import { LinkButton, StateChip, Time } from '../ui/controls.tsx'
+import { useRouteNames } from '../ui/filters.tsx'
+import { filtersOf, type ListDeclaration, ListView } from '../ui/list-view.tsx'
+import { Empty, PageFrame } from '../ui/surfaces.tsx'
 
 const EMPTY: Readonly<Record<string, string>> = {
   ready: 'Nothing waits. New events are worked on as they come.',
@@ -36,101 +18,83 @@ const EMPTY: Readonly<Record<string, string>> = {
   cancelled: 'Nothing was cancelled.',
 }
 
+const { tabs, name } = filtersOf('listWork')
+const FILTERS = [
+  tabs(
+    'state',
+    'State',
+    [
+      ['ready', 'Ready'],
+      ['waiting', 'Waiting'],
+      ['leased', 'Running'],
+      ['parked', 'Parked'],
+      ['dead', 'Dead'],
+      ['done', 'Done'],
+      ['skipped', 'Skipped'],
+      ['merged', 'Merged'],
+      ['cancelled', 'Cancelled'],
+    ],
+    { counts: { ready: 'ready', leased: 'leased', parked: 'parked' } },
+  ),
+  name('consumer', 'Route', 'All routes', useRouteNames),
+]
+
+const WORK: ListDeclaration<'listWork'> = {
+  list: 'listWork',
+  queryKey: 'work-list',
+  label: 'Work items',
+  grid: 'work__grid',
+  idOf: ({ id }) => id,
+  hrefOf: ({ id }) => `/work/${id}`,
+  columns: [
+    { head: 'Route', className: 'row__title truncate', cell: ({ consumer }) => consumer },
+    {
+      head: 'Key',
+      className: 'truncate mono muted work__key',
+      title: ({ key }) => key,
+      cell: ({ key }) => key ?? <span className="faint">no key yet</span>,
+    },
+    {
+      head: 'State',
+      className: 'chips',
+      cell: ({ state, attempts }) => <StateChip state={state} attempts={attempts} />,
+    },
+    {
+      head: 'Last answer',
+      className: 'truncate muted work__error',
+      title: ({ lastError }) => lastError,
+      cell: ({ lastError, httpStatus }) =>
+        lastError ?? (httpStatus === undefined ? '' : `HTTP ${httpStatus}`),
+    },
+    {
+      head: 'Since',
+      headOf: ({ state }) => (state === 'ready' ? 'Due' : 'Since'),
+      className: 'events__when faint',
+      cell: ({ dueAt, processedAt, createdAt }, { state }) => (
+        <Time at={state === 'ready' ? dueAt : (processedAt ?? createdAt)} />
+      ),
+    },
+  ],
+}
+
 export default function WorkScreen() {
-  const search = new URLSearchParams(useSearch())
-  const [, go] = useLocation()
-  const state = search.get('state') ?? 'ready'
-  const consumer = search.get('consumer') ?? ''
-  const overview = useOverview()
-  const change = (part: { readonly state?: string; readonly consumer?: string }) => {
-    const next = new URLSearchParams({ state, consumer, ...part })
-    if (next.get('consumer') === '') next.delete('consumer')
-    go(`/work?${next}`, { replace: true })
-  }
-  const counts = overview.data?.counts
-  const countOf = (name: WorkState) => {
-    if (counts === undefined) return undefined
-    if (name === 'ready' || name === 'leased' || name === 'parked') {
-      return overview.data?.isCapped[name] === true ? `${counts[name]}+` : counts[name]
-    }
-    return undefined
-  }
   return (
     <PageFrame
       title="Work"
       lead="One item for each event and each route that wanted it. It is retried by itself until it is done, given up or parked for a person."
     >
-      <Tabs
-        label="State"
-        tabs={STATES.map(([id, label]) => ({ id, label, count: countOf(id) }))}
-        selected={state}
-        onSelect={(next) => change({ state: next })}
+      <ListView
+        href="/work"
+        declaration={WORK}
+        filters={FILTERS}
+        empty={({ state = '' }) => (
+          <Empty
+            icon={<Layers size={20} />}
+            title={EMPTY[state] ?? 'Nothing here'}
+            action={<LinkButton to="/events">See the events</LinkButton>}
+          />
+        )}
       />
-      <div className="toolbar">
-        <RouteFilter value={consumer} onChange={(next) => change({ consumer: next })} />
-      </div>
-      <WorkList key={`${state} ${consumer}`} state={state} consumer={consumer} />
     </PageFrame>
-  )
-}
-
-function WorkList({ state, consumer }: { readonly state: string; readonly consumer: string }) {
-  const filter = { state: state as WorkState, consumer: consumer || undefined, limit: 50 }
-  const first = useWorkList(filter)
-  const { items, hasMore, isBusy, loadMore } = useMore(
-    first.data,
-    ({ id }) => id,
-    (cursor) => api.listWork({ ...filter, cursor }),
-  )
-  if (first.data === undefined) {
-    return first.error === null ? (
-      <SkeletonRows />
-    ) : (
-      <ErrorState error={first.error} onRetry={() => void first.refetch()} />
-    )
-  }
-  if (items.length === 0) {
-    return (
-      <div className="list">
-        <Empty
-          icon={<Layers size={20} />}
-          title={EMPTY[state] ?? 'Nothing here'}
-          action={<LinkButton to="/events">See the events</LinkButton>}
-        />
-      </div>
-    )
-  }
-  return (
-    <div className="list">
-      <div className="list__head work__grid" aria-hidden>
-        <span>Route</span>
-        <span>Key</span>
-        <span>State</span>
-        <span>Last answer</span>
-        <span className="events__when">{state === 'ready' ? 'Due' : 'Since'}</span>
-      </div>
-      <ul aria-label="Work items">
-        {items.map((work) => (
-          <li key={work.id}>
-            <Link href={`/work/${work.id}`} className="row work__grid" data-row>
-              <span className="row__title truncate">{work.consumer}</span>
-              <span className="truncate mono muted work__key" title={work.key}>
-                {work.key ?? <span className="faint">no key yet</span>}
-              </span>
-              <span className="chips">
-                <StateChip state={work.state} attempts={work.attempts} />
-              </span>
-              <span className="truncate muted work__error" title={work.lastError}>
-                {work.lastError ?? (work.httpStatus === undefined ? '' : `HTTP ${work.httpStatus}`)}
-              </span>
-              <span className="events__when faint">
-                <Time at={state === 'ready' ? work.dueAt : (work.processedAt ?? work.createdAt)} />
-              </span>
-            </Link>
-          </li>
-        ))}
-      </ul>
-      <LoadMore hasMore={hasMore} isBusy={isBusy} onClick={loadMore} />
-    </div>
   )
 }

@@ -1,15 +1,11 @@
 // Shared by the pages of connections: the other side's health, the circuit, and runs in rows.
 
-import type { ReactNode } from 'react'
-import { Link } from 'wouter'
-import { api } from '../api.ts'
 import { formatDuration } from '../lib/durations.ts'
-import { useMore } from '../lib/use-more.ts'
-import { useRuns } from '../queries.ts'
-import type { Args, Connection, Probe, Run } from '../types.ts'
+import { HEALTH_MS } from '../queries.ts'
+import type { Connection, Probe, Run } from '../types.ts'
 import { Chip, StateChip, Time } from './controls.tsx'
 import { classInWords } from './filters.tsx'
-import { ErrorState, LoadMore, SkeletonRows } from './surfaces.tsx'
+import type { ListDeclaration } from './list-view.tsx'
 
 export function CircuitChip({ connection }: { readonly connection: Connection }) {
   const { override, state } = connection.circuit
@@ -76,68 +72,50 @@ export function probeInWords({ ok, durationMs, httpStatus, error, unverified }: 
   return `${answer}${formatDuration(Math.max(0.1, durationMs))}${ok ? (unverified === true ? ': reachable, credential not verified' : '') : `: ${error ?? 'it failed'}`}`
 }
 
-interface RunListProps {
-  readonly filter: Args<'listRuns'>
-  /** The connection is not shown if all are of one. */
-  readonly isOfOne?: boolean
-  readonly empty: ReactNode
-}
-
-const PAGE = 50
-
-export function RunList({ filter, isOfOne = false, empty }: RunListProps) {
-  const first = useRuns({ ...filter, limit: PAGE })
-  const { items, hasMore, isBusy, loadMore } = useMore(
-    first.data,
-    ({ id }) => id,
-    (cursor) => api.listRuns({ ...filter, limit: PAGE, cursor }),
-  )
-  if (first.data === undefined) {
-    return first.error === null ? (
-      <SkeletonRows />
-    ) : (
-      <ErrorState error={first.error} onRetry={() => void first.refetch()} />
-    )
-  }
-  if (items.length === 0 && !hasMore) return <div className="list">{empty}</div>
-  const grid = isOfOne ? 'runs__grid runs__grid--one' : 'runs__grid'
-  return (
-    <div className="list">
-      <div className={`list__head ${grid}`} aria-hidden>
-        <span>Operation</span>
-        {!isOfOne && <span>Connection</span>}
-        <span>State</span>
-        <span>Last answer</span>
-        <span className="events__when">Took</span>
-        <span className="events__when">When</span>
-      </div>
-      <ul aria-label="Runs">
-        {items.map((run) => (
-          <li key={run.id}>
-            <Link href={`/runs/${run.id}`} className={`row ${grid}`} data-row>
-              <span className="truncate mono events__subject">{run.operation}</span>
-              {!isOfOne && <span className="truncate">{run.connection}</span>}
-              <span className="chips">
-                <StateChip state={run.state} />
-                {run.attemptCount > 1 && <span className="tag num">{run.attemptCount} tries</span>}
-                {run.purpose !== 'work' && <span className="tag">{run.purpose}</span>}
-              </span>
-              <span className="truncate muted" title={run.error ?? undefined}>
-                {answerOfRun(run)}
-              </span>
-              <span className="events__when faint num runs__took">
-                {run.durationMs === null ? '' : formatDuration(Math.max(0.1, run.durationMs))}
-              </span>
-              <span className="events__when faint">
-                <Time at={run.createdAt} />
-              </span>
-            </Link>
-          </li>
-        ))}
-      </ul>
-      <LoadMore hasMore={hasMore} isBusy={isBusy} onClick={loadMore} />
-    </div>
-  )
+export const RUNS: ListDeclaration<'listRuns'> = {
+  list: 'listRuns',
+  queryKey: 'runs',
+  refetchMs: HEALTH_MS,
+  label: 'Runs',
+  grid: 'runs__grid',
+  idOf: ({ id }) => id,
+  hrefOf: ({ id }) => `/runs/${id}`,
+  columns: [
+    {
+      head: 'Operation',
+      className: 'truncate mono events__subject',
+      cell: ({ operation }) => operation,
+    },
+    {
+      head: 'Connection',
+      className: 'truncate',
+      unless: 'connection',
+      cell: ({ connection }) => connection,
+    },
+    {
+      head: 'State',
+      className: 'chips',
+      cell: ({ state, attemptCount, purpose }) => (
+        <>
+          <StateChip state={state} />
+          {attemptCount > 1 && <span className="tag num">{attemptCount} tries</span>}
+          {purpose !== 'work' && <span className="tag">{purpose}</span>}
+        </>
+      ),
+    },
+    {
+      head: 'Last answer',
+      className: 'truncate muted',
+      title: ({ error }) => error ?? undefined,
+      cell: answerOfRun,
+    },
+    {
+      head: 'Took',
+      className: 'events__when faint num runs__took',
+      cell: ({ durationMs }) => (durationMs === null ? '' : formatDuration(Math.max(0.1, durationMs))),
+    },
+    { head: 'When', className: 'events__when faint', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  ],
 }
 
 function answerOfRun({ httpStatus, class: name, error, externalRef }: Run): string {

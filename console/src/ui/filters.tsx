@@ -5,32 +5,13 @@ import { useDefinitions } from '../queries.ts'
 import type { Failure } from '../types.ts'
 import { Button } from './controls.tsx'
 
-export function RouteFilter({
-  value,
-  onChange,
-}: {
-  readonly value: string
-  readonly onChange: (route: string) => void
-}) {
+export function useRouteNames(): readonly string[] {
   const { data: routes } = useDefinitions('Route')
-  const names = routes?.items.map(({ name }) => name) ?? []
-  return (
-    <select
-      className="input input--small"
-      aria-label="Route"
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-    >
-      <option value="">All routes</option>
-      {/* A consumer that is not defined any more may still have something to show. */}
-      {(value === '' || names.includes(value) ? names : [value, ...names]).map((name) => (
-        <option key={name} value={name}>
-          {name}
-        </option>
-      ))}
-    </select>
-  )
+  return routes?.items.map(({ name }) => name) ?? []
 }
+
+/** The class as shown to users. */
+export const classInWords = (name: string): string => name.replaceAll('_', ' ')
 
 const CLASSES: readonly Failure['class'][] = [
   'transient',
@@ -42,35 +23,7 @@ const CLASSES: readonly Failure['class'][] = [
   'unknown',
 ]
 
-export const classOf = (text: string | null): Failure['class'] | undefined =>
-  CLASSES.find((name) => name === text)
-
-/** The class as shown to users. */
-export const classInWords = (name: string): string => name.replaceAll('_', ' ')
-
-export function ClassFilter({
-  value,
-  onChange,
-}: {
-  readonly value: string
-  readonly onChange: (name: string) => void
-}) {
-  return (
-    <select
-      className="input input--small"
-      aria-label="Class"
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-    >
-      <option value="">All classes</option>
-      {CLASSES.map((name) => (
-        <option key={name} value={name}>
-          {classInWords(name)}
-        </option>
-      ))}
-    </select>
-  )
-}
+export const CLASS_CHOICES = CLASSES.map((name) => [name, classInWords(name)] as const)
 
 /** A condition that came with the address, and a button that removes it. */
 export function Condition({ text, onRemove }: { readonly text: string; readonly onRemove: () => void }) {

@@ -1,25 +1,19 @@
 // One place and one transition of a net, in its drawing. Each is a button if a click means something.
 
 import {
-  Bot,
-  CalendarClock,
-  CalendarX2,
   Clock,
   Code,
   Flag,
-  Globe,
   Hand,
   Hourglass,
-  ListTree,
   type LucideIcon,
-  Megaphone,
   OctagonAlert,
-  RefreshCw,
   ScanEye,
   Timer,
   Zap,
 } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { ACTION_KINDS } from '../lib/action-kinds.generated.ts'
 import { formatNumber } from '../lib/time.ts'
 import { placeInWords, transitionInWords } from '../lib/workflow-words.ts'
 import type { Net } from '../types.ts'
@@ -31,17 +25,6 @@ const PLACE_ICONS: Readonly<Record<Net['places'][number]['type'], LucideIcon | n
   review: ScanEye,
   error: OctagonAlert,
   final: Flag,
-}
-
-const ACTION_ICONS: Readonly<Record<string, LucideIcon>> = {
-  http: Globe,
-  function: Code,
-  emit: Megaphone,
-  upsert: RefreshCw,
-  start: ListTree,
-  schedule: CalendarClock,
-  unschedule: CalendarX2,
-  agent: Bot,
 }
 
 const MODE_ICONS: Readonly<Record<string, LucideIcon>> = { manual: Hand, event: Zap, timer: Timer }
@@ -79,7 +62,7 @@ export function TransitionFace({ net, name, marks }: FaceProps) {
   if (transition === undefined) return null
   const state = marks.states?.get(name)
   const fired = marks.fired?.get(name) ?? []
-  const Action = transition.action === null ? null : (ACTION_ICONS[transition.action] ?? Code)
+  const Action = transition.action === null ? null : (ACTION_KINDS[transition.action]?.icon ?? Code)
   const mode = transition.on === 'auto' && !transition.isAutomatic ? 'event' : transition.on
   const Mode = MODE_ICONS[mode] ?? null
   const classes = ['net__transition', fired.length > 0 && 'net__transition--fired']

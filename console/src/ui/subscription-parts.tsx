@@ -1,16 +1,11 @@
 // Shared by the pages of webhooks: the state and health of an endpoint, and deliveries in rows.
 
-import type { ReactNode } from 'react'
-import { Link } from 'wouter'
-import { api } from '../api.ts'
 import { formatDuration } from '../lib/durations.ts'
 import { addressOf, answerInShort, becauseInWords, isOpenDelivery } from '../lib/subscription-words.ts'
 import { formatNumber } from '../lib/time.ts'
-import { useMore } from '../lib/use-more.ts'
-import { useDeliveries } from '../queries.ts'
-import type { Args, Delivery, Subscription } from '../types.ts'
+import type { Delivery, Subscription } from '../types.ts'
 import { Chip, StateChip, Time } from './controls.tsx'
-import { ErrorState, LoadMore, SkeletonRows } from './surfaces.tsx'
+import type { ListDeclaration } from './list-view.tsx'
 
 /** Disabled automatically is worse than disabled by a user. */
 export function SubscriptionChip({ subscription }: { readonly subscription: Subscription }) {
@@ -105,72 +100,52 @@ export function Spark({ deliveries }: { readonly deliveries: readonly Delivery[]
 export const waitingInWords = ({ waiting, isCapped }: Subscription['health']): string =>
   `${formatNumber(waiting)}${isCapped ? '+' : ''}`
 
-interface DeliveryListProps {
-  readonly filter: Args<'listDeliveries'>
-  /** The subscription is not shown if all are of one. */
-  readonly isOfOne?: boolean
-  readonly empty: ReactNode
-}
-
-const PAGE = 50
-
-export function DeliveryList({ filter, isOfOne = false, empty }: DeliveryListProps) {
-  const first = useDeliveries({ ...filter, limit: PAGE })
-  const { items, hasMore, isBusy, loadMore } = useMore(
-    first.data,
-    ({ id }) => id,
-    (cursor) => api.listDeliveries({ ...filter, limit: PAGE, cursor }),
-  )
-  if (first.data === undefined) {
-    return first.error === null ? (
-      <SkeletonRows />
-    ) : (
-      <ErrorState error={first.error} onRetry={() => void first.refetch()} />
-    )
-  }
-  // A page may be empty while there are more.
-  if (items.length === 0 && !hasMore) return <div className="list">{empty}</div>
-  const grid = isOfOne ? 'deliveries__grid deliveries__grid--one' : 'deliveries__grid'
-  return (
-    <div className="list">
-      <div className={`list__head ${grid}`} aria-hidden>
-        <span>Event</span>
-        {!isOfOne && <span>Subscription</span>}
-        <span>State</span>
-        <span>Last answer</span>
-        <span className="events__when">Took</span>
-        <span className="events__when">When</span>
-      </div>
-      <ul aria-label="Deliveries">
-        {items.map((delivery) => (
-          <li key={delivery.id}>
-            <Link href={`/deliveries/${delivery.id}`} className={`row ${grid}`} data-row>
-              <span className="truncate mono events__subject">{delivery.subject ?? delivery.eventId}</span>
-              {!isOfOne && <span className="truncate deliveries__whose">{delivery.subscription}</span>}
-              <span className="chips">
-                <StateChip state={delivery.state} />
-                {delivery.attempts > 1 && <span className="tag num">{delivery.attempts} tries</span>}
-              </span>
-              <span className="truncate muted deliveries__answer" title={delivery.error}>
-                {answerInShort(delivery)}
-              </span>
-              <span className="events__when faint num deliveries__took">
-                {delivery.durationMs === undefined ? '' : formatDuration(Math.max(0.1, delivery.durationMs))}
-              </span>
-              <span className="events__when faint">
-                <Time
-                  at={
-                    isOpenDelivery(delivery.state)
-                      ? delivery.dueAt
-                      : (delivery.processedAt ?? delivery.createdAt)
-                  }
-                />
-              </span>
-            </Link>
-          </li>
-        ))}
-      </ul>
-      <LoadMore hasMore={hasMore} isBusy={isBusy} onClick={loadMore} />
-    </div>
-  )
+export const DELIVERIES: ListDeclaration<'listDeliveries'> = {
+  list: 'listDeliveries',
+  queryKey: 'deliveries',
+  label: 'Deliveries',
+  grid: 'deliveries__grid',
+  idOf: ({ id }) => id,
+  hrefOf: ({ id }) => `/deliveries/${id}`,
+  columns: [
+    {
+      head: 'Event',
+      className: 'truncate mono events__subject',
+      cell: ({ subject, eventId }) => subject ?? eventId,
+    },
+    {
+      head: 'Subscription',
+      className: 'truncate deliveries__whose',
+      unless: 'subscription',
+      cell: ({ subscription }) => subscription,
+    },
+    {
+      head: 'State',
+      className: 'chips',
+      cell: ({ state, attempts }) => (
+        <>
+          <StateChip state={state} />
+          {attempts > 1 && <span className="tag num">{attempts} tries</span>}
+        </>
+      ),
+    },
+    {
+      head: 'Last answer',
+      className: 'truncate muted deliveries__answer',
+      title: ({ error }) => error,
+      cell: answerInShort,
+    },
+    {
+      head: 'Took',
+      className: 'events__when faint num deliveries__took',
+      cell: ({ durationMs }) => (durationMs === undefined ? '' : formatDuration(Math.max(0.1, durationMs))),
+    },
+    {
+      head: 'When',
+      className: 'events__when faint',
+      cell: ({ state, dueAt, processedAt, createdAt }) => (
+        <Time at={isOpenDelivery(state) ? dueAt : (processedAt ?? createdAt)} />
+      ),
+    },
+  ],
 }

@@ -86,7 +86,7 @@ function Action({ action }: { readonly action: NonNullable<Trial['action']> }): 
   // The address is above; a JSON body is shown as such, digit for digit.
   const text =
     request === undefined
-      ? JSON.stringify(action.function ?? action.emit ?? null)
+      ? JSON.stringify(action[action.type as keyof typeof action] ?? null)
       : `{"headers":${JSON.stringify(request.headers)},"body":${isJson(request.body) ? request.body : JSON.stringify(request.body)}}`
   return (
     <>

@@ -109,7 +109,7 @@ function printTrial(session: Session, trial: Answer<'tryRoute'>): void {
       for (const [name, value] of Object.entries(headers)) out.line(out.colors.dim(`${name}: ${value}`))
       if (body !== undefined && body !== null)
         out.line(typeof body === 'string' ? prettyText(body) : prettyJson(body))
-    } else out.line(`${action.type} ${prettyJson(action.function ?? action.emit ?? null)}`)
+    } else out.line(`${action.type} ${prettyJson(action[action.type as keyof typeof action] ?? null)}`)
   }
   if (trial.ledger !== null && trial.ledger !== undefined) {
     out.line()

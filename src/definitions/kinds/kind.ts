@@ -2,10 +2,10 @@
 
 import type * as z from 'zod'
 import type { DefinitionDocument } from '../../core/definitions/documents/index.ts'
+import type { KnownFunctions } from '../actions/index.ts'
 import type { Surroundings } from '../document-context.ts'
 import type { Remark } from '../finding.ts'
 import type { Fields } from '../written.ts'
-import type { KnownFunctions } from './action.ts'
 import type { Profiles } from './parts.ts'
 
 export interface Known extends KnownFunctions {

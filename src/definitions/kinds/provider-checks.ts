@@ -4,15 +4,14 @@
 import { BUILT_IN_PROVIDERS } from '../../connectors/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
 import { closest } from '../../core/foundation/text/index.ts'
+import { isIdempotentMethod } from '../actions/index.ts'
 import { checkVendorAddress } from '../addresses.ts'
-import { reads } from '../buffers.ts'
 import { checkJsonSchema } from '../catalog.ts'
 import type { Surroundings } from '../document-context.ts'
 import type { FieldPath, Remark } from '../finding.ts'
 import { checkCredentialHeaders } from '../integrations.ts'
 import { listed } from '../suggest.ts'
-import { type Fields, fieldsOf } from '../written.ts'
-import { isIdempotentMethod } from './action.ts'
+import { type Fields, fieldsOf, reads } from '../written.ts'
 
 export function checkProvider(provider: Fields, around: Surroundings): readonly Remark[] {
   const operations = Object.entries(fieldsOf(provider.operations))

@@ -24,6 +24,7 @@ import type { JsonValue } from '../../core/foundation/json/index.ts'
 import { withoutTrailingSlashes } from '../../core/foundation/text/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../core/foundation/time/index.ts'
 import { MAPPING_NAMES } from '../../core/ingest/source/index.ts'
+import { isIdempotentMethod, PROBE_AFTER_MS } from '../actions/index.ts'
 import type { Surroundings } from '../document-context.ts'
 import {
   duration,
@@ -46,7 +47,6 @@ import {
 } from '../fields.ts'
 import { checkKeyless } from '../keyless.ts'
 import { type Fields, milliseconds } from '../written.ts'
-import { isIdempotentMethod, PROBE_AFTER_MS } from './action.ts'
 import { type KindDeclaration, lazily } from './kind.ts'
 import { envelope, method, type RateInput, ratePolicy } from './parts.ts'
 import { checkProvider } from './provider-checks.ts'

@@ -6,7 +6,7 @@ import * as z from 'zod'
 import type { RouteDocument } from '../../core/definitions/documents/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../core/foundation/time/index.ts'
-import { checkRouteAction } from '../actions.ts'
+import { checkRouteAction, makeAction, resolveAction } from '../actions/index.ts'
 import { checkBuffers } from '../buffers.ts'
 import {
   EVENT_ROOTS,
@@ -32,9 +32,7 @@ import { checkKey } from '../keys.ts'
 import { checkProfileName } from '../profiles.ts'
 import { checkRetry } from '../retries.ts'
 import { checkSensitiveRoute } from '../sensitive.ts'
-import { checkUpsert } from '../upserts.ts'
 import { type Fields, milliseconds } from '../written.ts'
-import { makeAction, resolveAction } from './action.ts'
 import { type KindDeclaration, type Known, lazily } from './kind.ts'
 import {
   circuitPolicy,
@@ -257,7 +255,6 @@ export const routeKind: KindDeclaration<RouteDocument, ReturnType<typeof schema>
     ...checkRouteAction(value, around),
     ...checkKey(value),
     ...checkBuffers(value),
-    ...checkUpsert(value),
     ...checkSensitiveRoute(value, around.sensitive),
   ],
   summary: 'Sends matching events to one action.',

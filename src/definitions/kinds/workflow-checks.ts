@@ -5,13 +5,12 @@
 import { readFormula } from '../../core/expression/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
 import { closest } from '../../core/foundation/text/index.ts'
-import { checkAction } from '../actions.ts'
+import { checkAction } from '../actions/index.ts'
 import { checkJsonSchema } from '../catalog.ts'
 import type { Surroundings } from '../document-context.ts'
 import type { FieldPath, Remark } from '../finding.ts'
 import { checkKey } from '../keys.ts'
 import { checkRetry } from '../retries.ts'
-import { checkUpsert } from '../upserts.ts'
 import { type Fields, fieldsOf, isMap } from '../written.ts'
 import { checkNames } from './workflow-names.ts'
 import { checkHands, checkMigrations, checkSecurity } from './workflow-operators.ts'
@@ -144,19 +143,7 @@ function checkStep(
   workflow: Fields,
   around: Surroundings,
 ): readonly Remark[] {
-  return [
-    ...checkAction(action, at, 'a step', around),
-    ...placed(checkUpsert({ do: action ?? null }), at, 'do'),
-    ...checkReads(action, at, workflow, 'send'),
-  ]
-}
-
-/** Remarks of the parts under `field` there, at their path here. */
-function placed(remarks: readonly Remark[], at: FieldPath, field: string): readonly Remark[] {
-  return remarks.map((remark) => ({
-    ...remark,
-    path: remark.path[0] === field ? [...at, ...remark.path.slice(1)] : [...at.slice(0, -1), ...remark.path],
-  }))
+  return [...checkAction(action, at, 'a step', around), ...checkReads(action, at, workflow, 'send')]
 }
 
 const OF_ACTIONS = ['key', 'retry', 'maxWait', 'undo', 'onFailure']

@@ -1,7 +1,7 @@
 // Checks the triggers of a workflow: what belongs to which kind, and how an event finds its instance.
 
 import type { JsonValue } from '../../core/foundation/json/index.ts'
-import { checkCron } from '../actions.ts'
+import { checkCron } from '../actions/index.ts'
 import type { Surroundings } from '../document-context.ts'
 import type { FieldPath, Remark } from '../finding.ts'
 import { checkProfileName } from '../profiles.ts'

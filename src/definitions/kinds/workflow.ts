@@ -15,6 +15,7 @@ import {
 import type { JsonValue } from '../../core/foundation/json/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../core/foundation/time/index.ts'
 import { RETRY_PROFILES } from '../../core/queue/retry/index.ts'
+import { makeActionOf, resolveAction } from '../actions/index.ts'
 import { EVENT_ROOTS, FIRE_ROOTS, INSTANCE_ROOTS, MAP_ROOTS, STEP_ROOTS } from '../expression-names.ts'
 import {
   condition,
@@ -34,7 +35,6 @@ import {
 } from '../fields.ts'
 import { checkSensitiveWorkflow } from '../sensitive.ts'
 import { milliseconds } from '../written.ts'
-import { makeActionOf, resolveAction } from './action.ts'
 import { type KindDeclaration, type Known, lazily } from './kind.ts'
 import {
   deadLetter,

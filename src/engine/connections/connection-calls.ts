@@ -5,12 +5,12 @@
 // an attempt, or is dead. CX2 a call that a connection refuses is not sent, and is no run.
 
 import { locate } from '../../core/connections/connection/index.ts'
-import type { ProviderDocument } from '../../core/definitions/documents/index.ts'
+import type { ConnectionUse, ProviderDocument } from '../../core/definitions/documents/index.ts'
 import { compileRefine, parseResponse } from '../../core/effects/action/index.ts'
 import type { CallPolicy, CallVerdict } from '../../core/failures/failure/index.ts'
 import type { StoreTime } from '../commit/index.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
-import { connectionOf, type Lookups, type Named } from '../definitions/index.ts'
+import { connectionOf, type Lookups } from '../definitions/index.ts'
 import {
   type Beside,
   type Call,
@@ -105,7 +105,7 @@ export function makeConnectionCalls(
   }
 
   /** Why nothing is sent; null: it may be. */
-  const refusalOf = (call: InternalCall, { connection, provider }: Named): string | null => {
+  const refusalOf = (call: InternalCall, { connection, provider }: ConnectionUse): string | null => {
     const { tenant } = call.item.work
     const gate = stateCache.gate(tenant, connection)
     if (gate.is === 'refused') return `${gate.code}: ${gate.why}`
@@ -120,14 +120,14 @@ export function makeConnectionCalls(
    * Why the call waits; null: it may be made. Admission lets in refused calls, and by now another document may be deployed that
    * waits for its first test.
    */
-  const closedFor = ({ item: { work } }: InternalCall, { connection }: Named): string | null => {
+  const closedFor = ({ item: { work } }: InternalCall, { connection }: ConnectionUse): string | null => {
     const gate = stateCache.gate(work.tenant, connection)
     const isClosed =
       gate.is === 'closed' && !stateCache.isTry(work.tenant, connection, `${work.id} ${work.epoch}`)
     return isClosed ? gate.why : null
   }
 
-  const makeThrough = (call: InternalCall, named: Named): Through => {
+  const makeThrough = (call: InternalCall, named: ConnectionUse): Through => {
     const { item } = call
     const { tenant } = item.work
     const { connection, endpoint, buckets } = named

@@ -1,7 +1,7 @@
 // Stores the definitions of each tenant, and holds the deployed ones compiled in memory.
 
 export { type Account, type Lookups, makeLookups } from './connection-lookup.ts'
-export { connectionOf, type Named } from './connection-of-action.ts'
+export { connectionOf } from './connection-of-action.ts'
 export { putDocument, readChangeCounter } from './definition-records.ts'
 export type {
   Applied,

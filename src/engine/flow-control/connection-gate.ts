@@ -1,11 +1,11 @@
 // What flow control asks before a job may call on a connection; src/engine/connections implements it.
 
+import type { ConnectionUse } from '../../core/definitions/documents/index.ts'
 import type { FailureClass } from '../../core/failures/failure/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
-import type { Named } from '../definitions/index.ts'
 
-export type Where = Pick<Named, 'connection' | 'buckets'>
+export type Where = Pick<ConnectionUse, 'connection' | 'buckets'>
 
 export interface CallAdmission {
   gate(tenant: TenantId, connection: string, buckets?: readonly string[]): Gate

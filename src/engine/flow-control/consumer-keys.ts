@@ -1,5 +1,6 @@
 // In-memory keys for the consumers and hosts of all tenants.
 
+import { actionFactsOf } from '../../core/definitions/documents/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Item } from '../leases/index.ts'
@@ -24,8 +25,7 @@ const hosts = new WeakMap<Route['document'], string | null>()
 export function fixedHostOf({ document }: Route): string | null {
   const known = hosts.get(document)
   if (known !== undefined) return known
-  const action = document.do
-  const address = action.type === 'http' ? action.url : action.type === 'upsert' ? action.baseUrl : ''
+  const address = actionFactsOf(document.do).address?.(document.do) ?? ''
   const host = FIXED_HOST.exec(address)?.[1]?.toLowerCase() ?? null
   hosts.set(document, host)
   return host

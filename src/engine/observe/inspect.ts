@@ -2,10 +2,10 @@
 // nothing.
 
 import type { DefinitionStatus, RouteDocument } from '../../core/definitions/documents/index.ts'
-import type { RenderedRequest, ScheduleAction } from '../../core/effects/action/index.ts'
+import { type ActionPreview, previewAction } from '../../core/effects/action/index.ts'
 import { isCanonicalSource } from '../../core/events/canonical/index.ts'
 import { HIDDEN } from '../../core/events/sensitive/index.ts'
-import { matchesPattern, parseSubject } from '../../core/events/subject/index.ts'
+import { matchesPattern } from '../../core/events/subject/index.ts'
 import {
   type ConditionPart,
   compileCondition,
@@ -41,25 +41,6 @@ export interface Problem {
   readonly type: string | null
 }
 
-export type TriedAction =
-  | { readonly type: 'http'; readonly request: RenderedRequest }
-  | {
-      readonly type: 'function'
-      readonly function: { readonly name: string; readonly codeHash: string; readonly input: JsonValue }
-    }
-  | { readonly type: 'emit'; readonly emit: { readonly subject: string; readonly data: JsonValue } }
-  | { readonly type: 'start'; readonly start: { readonly workflow: string; readonly input: JsonValue } }
-  | { readonly type: 'schedule'; readonly schedule: ReturnType<ScheduleAction['render']> }
-  | { readonly type: 'unschedule'; readonly unschedule: { readonly name: string } }
-  | {
-      readonly type: 'operation'
-      readonly operation: { readonly name: string; readonly connection: string; readonly input: JsonValue }
-    }
-  | {
-      readonly type: 'agent'
-      readonly agent: { readonly name: string; readonly system: string | null; readonly user: string }
-    }
-
 export interface Tried {
   readonly route: { readonly name: string; readonly hash: string; readonly status: DefinitionStatus }
   readonly subjectFits: boolean
@@ -71,7 +52,7 @@ export interface Tried {
   readonly lane: string | null
   /** null if it did not match, or could not be made. */
   readonly key: string | null
-  readonly action: TriedAction | null
+  readonly action: ActionPreview | null
   readonly ledger: LedgerVerdict | null
   readonly problem: Problem | null
 }
@@ -188,7 +169,7 @@ export function makeInspect(
       let elements: number | null = null
       let lane: string | null = null
       let key: string | null = null
-      let action: TriedAction | null = null
+      let action: ActionPreview | null = null
       try {
         const matched = route.wants(scope) && subjectFits
         if (!matched) return { ...base, matched }
@@ -202,7 +183,7 @@ export function makeInspect(
         at = 'key'
         key = route.keyOf(own, first)
         at = 'do'
-        action = render(route, { ...own, key }, key)
+        action = previewAction(route.action, callScope(route, own, key), key)
       } catch (error) {
         if (!(error instanceof ExpressionError)) throw error
         // Like the engine: a condition that cannot be evaluated makes a job that fails visibly.
@@ -322,45 +303,6 @@ function verdictOf(route: Route, scope: Scope): ExplainedConsumer['verdict'] {
   } catch (error) {
     if (error instanceof ExpressionError) return 'error'
     throw error
-  }
-}
-
-function render(route: Route, scope: Scope, key: string): TriedAction {
-  const { action } = route
-  switch (action.type) {
-    case 'http':
-      return { type: 'http', request: action.render(callScope(route, scope, key), key) }
-    // The next call depends on the response.
-    case 'upsert':
-      return { type: 'http', request: action.find.render(action.scopeOf(callScope(route, scope, key))) }
-    case 'function': {
-      const { name, codeHash } = action
-      return {
-        type: 'function',
-        function: { name, codeHash, input: action.input(callScope(route, scope, key)) },
-      }
-    }
-    case 'emit': {
-      const emit = action.render(scope)
-      const parsed = parseSubject(emit.subject)
-      if (!parsed.ok) throw new ExpressionError('type', parsed.problem.message, 'emit')
-      return { type: 'emit', emit }
-    }
-    case 'start':
-      return { type: 'start', start: { workflow: action.workflow, input: action.input(scope) } }
-    case 'schedule':
-      return { type: 'schedule', schedule: action.render(scope) }
-    case 'unschedule':
-      return { type: 'unschedule', unschedule: { name: action.render(scope) } }
-    case 'operation': {
-      const input = action.input(callScope(route, scope, key))
-      const { provider, connection, operation } = action
-      return { type: 'operation', operation: { name: `${provider}.${operation.name}`, connection, input } }
-    }
-    case 'agent': {
-      const { system, user } = action.render(scope)
-      return { type: 'agent', agent: { name: action.document.name, system, user } }
-    }
   }
 }
 
@@ -489,7 +431,8 @@ function keyFor(route: Route, key: string, { scope, shown }: LookedAt): string {
 
 function renderShown(route: Route, shown: Scope, key: string): Pick<Tried, 'action' | 'problem'> {
   try {
-    return { action: render(route, { ...firstScope(route, shown), key }, key), problem: null }
+    const scope = callScope(route, firstScope(route, shown), key)
+    return { action: previewAction(route.action, scope, key), problem: null }
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error
     const message = 'what it does is made of sensitive values, which need the role operator'

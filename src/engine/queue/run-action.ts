@@ -1,10 +1,9 @@
 // Carries out a job's action: an outbound call, a function, or an emitted event.
 
-import type { FunctionAction } from '../../core/effects/action/index.ts'
+import type { Action, FunctionAction } from '../../core/effects/action/index.ts'
 import { keyOfGeneration } from '../../core/effects/ledger/index.ts'
 import type { DeadLetterReason } from '../../core/failures/dead-letter/index.ts'
 import type { FailureClass } from '../../core/failures/failure/index.ts'
-import { unreachable } from '../../core/foundation/errors/index.ts'
 import { LOSSES_MAX } from '../../core/queue/work/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { StoreTime } from '../commit/index.ts'
@@ -32,6 +31,11 @@ export interface Actions {
   /** The call for a whole batch; null: the job is settled. */
   callOfBatch(item: Item, route: Route): Promise<InternalCall | null>
 }
+
+type Run<Type extends Action['type']> = (
+  call: InternalCall,
+  action: Extract<Action, { readonly type: Type }>,
+) => Promise<void>
 
 export function makeActions(deps: {
   readonly time: StoreTime
@@ -88,39 +92,34 @@ export function makeActions(deps: {
     await deadLetterJob(item, route, key, end.class, end.reason, end.error)
   }
 
+  /** How each kind runs. What an action does outside goes through `callOut`, what it does inside through `runInside`. */
+  const runs: { readonly [Type in Action['type']]: Run<Type> } = {
+    http(call, action) {
+      const { item, route, key, scope } = call
+      const sent = keyOfGeneration(key, item.work.generation)
+      const request = action.render(scope, sent)
+      const out = connectionOf(route.document.do) === null ? call : calls.through(call)
+      const shown = { ...out, action, request: out.through?.locate(request) ?? request }
+      return callOut(deps.openHttp(shown, action, sent))
+    },
+    upsert: (call, action) => callOut(upserts.callOf(calls.through(call), action)),
+    function: runFunction,
+    emit: (call, action) => runInside(call, () => internal.runEmit(call, action)),
+    start: (call, action) => runInside(call, () => deps.start(call, action)),
+    schedule: (call, action) => runInside(call, () => deps.timetables.schedule(call, action)),
+    unschedule: (call, action) => runInside(call, () => deps.timetables.unschedule(call, action)),
+    operation: (call, action) => callOut(operations.callOf(calls.through(call), action)),
+    agent: (call, action) => callOut(deps.agents.callOf(calls.through(call), action)),
+  }
+
   return {
     callOfBatch: batches.callOf,
     perform(call) {
-      const { item, route, key, scope } = call
+      const { item, route } = call
       const { action } = route
       if (route.batch !== null && item.work.kind !== 'batch') return batches.join(call)
-      switch (action.type) {
-        case 'http': {
-          const sent = keyOfGeneration(key, item.work.generation)
-          const request = action.render(scope, sent)
-          const out = connectionOf(route.document.do) === null ? call : calls.through(call)
-          const shown = { ...out, action, request: out.through?.locate(request) ?? request }
-          return callOut(deps.openHttp(shown, action, sent))
-        }
-        case 'upsert':
-          return callOut(upserts.callOf(calls.through(call), action))
-        case 'function':
-          return runFunction(call, action)
-        case 'emit':
-          return runInside(call, () => internal.runEmit(call, action))
-        case 'start':
-          return runInside(call, () => deps.start(call, action))
-        case 'schedule':
-          return runInside(call, () => deps.timetables.schedule(call, action))
-        case 'unschedule':
-          return runInside(call, () => deps.timetables.unschedule(call, action))
-        case 'operation':
-          return callOut(operations.callOf(calls.through(call), action))
-        case 'agent':
-          return callOut(deps.agents.callOf(calls.through(call), action))
-        default:
-          return unreachable(action)
-      }
+      const run = runs[action.type] as (call: InternalCall, action: Action) => Promise<void>
+      return run(call, action)
     },
   }
 }

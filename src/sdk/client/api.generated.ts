@@ -1928,7 +1928,7 @@ export interface Operations {
       /** Of sources. */
       readonly subject?: string
       /** Of routes. */
-      readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent' | 'operation'
+      readonly action?: 'http' | 'upsert' | 'function' | 'emit' | 'start' | 'schedule' | 'unschedule' | 'agent' | 'operation'
       /** Of schedules; null while it does not fire. */
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
@@ -2134,7 +2134,7 @@ export interface Operations {
       /** Of sources. */
       readonly subject?: string
       /** Of routes. */
-      readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent' | 'operation'
+      readonly action?: 'http' | 'upsert' | 'function' | 'emit' | 'start' | 'schedule' | 'unschedule' | 'agent' | 'operation'
       /** Of schedules; null while it does not fire. */
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
@@ -2657,7 +2657,7 @@ export interface Operations {
         /** Of sources. */
         readonly subject?: string
         /** Of routes. */
-        readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent' | 'operation'
+        readonly action?: 'http' | 'upsert' | 'function' | 'emit' | 'start' | 'schedule' | 'unschedule' | 'agent' | 'operation'
         /** Of schedules; null while it does not fire. */
         readonly nextFireAt?: string | null
         /** Of schedules: the newest slot that became an event. */
@@ -3312,7 +3312,7 @@ export interface Operations {
       /** Of sources. */
       readonly subject?: string
       /** Of routes. */
-      readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent' | 'operation'
+      readonly action?: 'http' | 'upsert' | 'function' | 'emit' | 'start' | 'schedule' | 'unschedule' | 'agent' | 'operation'
       /** Of schedules; null while it does not fire. */
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
@@ -3639,7 +3639,7 @@ export interface Operations {
       /** Of sources. */
       readonly subject?: string
       /** Of routes. */
-      readonly action?: 'http' | 'function' | 'emit' | 'upsert' | 'start' | 'schedule' | 'unschedule' | 'agent' | 'operation'
+      readonly action?: 'http' | 'upsert' | 'function' | 'emit' | 'start' | 'schedule' | 'unschedule' | 'agent' | 'operation'
       /** Of schedules; null while it does not fire. */
       readonly nextFireAt?: string | null
       /** Of schedules: the newest slot that became an event. */
@@ -3999,7 +3999,8 @@ export interface Operations {
       readonly lane: string | null
       readonly key: string | null
       readonly action: {
-        readonly type: 'http' | 'function' | 'emit' | 'start' | 'schedule' | 'unschedule' | 'agent'
+        /** `http` also for an upsert: its first request is shown. */
+        readonly type: 'http' | 'upsert' | 'function' | 'emit' | 'start' | 'schedule' | 'unschedule' | 'agent' | 'operation'
         readonly request?: {
           readonly method: string
           readonly url: string
@@ -4028,6 +4029,11 @@ export interface Operations {
         }
         readonly unschedule?: {
           readonly name: string
+        }
+        readonly operation?: {
+          readonly name: string
+          readonly connection: string
+          readonly input: unknown
         }
         readonly agent?: {
           readonly name: string

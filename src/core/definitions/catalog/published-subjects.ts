@@ -6,6 +6,7 @@ import { matchesPattern, parsePattern, parseSubject, patternsMeet } from '../../
 import { compileTemplate } from '../../expression/index.ts'
 import {
   type ActionDocument,
+  actionFactsOf,
   actionsOf,
   type DefinitionDocument,
   MESSAGE_SUBJECT,
@@ -83,11 +84,11 @@ function namedBy(
 }
 
 function emittedBy(action: ActionDocument, source: string, who: string): readonly Published[] {
-  const own = { source, mapping: null }
-  if (action.type === 'emit') return derived(own, action.subject, `Emitted by ${who}.`, [])
-  if (action.type === 'schedule')
-    return derived(own, action.emit, `Emitted by the clock, as ${who} said.`, [])
-  return []
+  const emitted = actionFactsOf(action).emits?.(action)
+  if (emitted === undefined) return []
+  const description =
+    emitted.how === 'at once' ? `Emitted by ${who}.` : `Emitted by the clock, as ${who} said.`
+  return derived({ source, mapping: null }, emitted.subject, description, [])
 }
 
 /** What its steps emit, and the system's events about its instances. */

@@ -1,11 +1,10 @@
 // Which code a document is pinned to: the bundles of all functions that it names.
 
-import type { DefinitionDocument } from './definition-kinds.ts'
-import { factsOf } from './definition-kinds.ts'
-import type { ActionDocument } from './documents.ts'
+import { type ActionDocument, actionFactsOf } from './action-documents.ts'
+import { type DefinitionDocument, factsOf } from './definition-kinds.ts'
 
 export function codeHashesOf(document: DefinitionDocument): readonly string[] {
-  return [...new Set(actionsOf(document).flatMap((one) => (one.type === 'function' ? one.codeHash : [])))]
+  return [...new Set(actionsOf(document).flatMap((one) => actionFactsOf(one).codeHash?.(one) ?? []))]
 }
 
 /** Everything that it runs: one function of a route; of a workflow those of its transitions, compensations and places. */

@@ -1,9 +1,10 @@
 // What the core knows about each kind of definition: a new kind is a line here. The order is that of the API.
 
+import type { ActionDocument } from './action-documents.ts'
 import type { AgentDocument } from './agent-document.ts'
 import type { ConnectionDocument } from './connection-document.ts'
 import type { CredentialDocument } from './credential-document.ts'
-import type { ActionDocument, ProfileDocument, RouteDocument, SourceDocument } from './documents.ts'
+import type { ProfileDocument, RouteDocument, SourceDocument } from './documents.ts'
 import type { ProviderDocument } from './provider-document.ts'
 import type { SubscriptionDocument } from './subscription-document.ts'
 import type { WorkflowDocument } from './workflow-document.ts'

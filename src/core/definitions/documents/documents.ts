@@ -2,13 +2,10 @@
 // strings that hold expressions and templates stay text, so that a document can be stored, hashed and loaded by a later
 // process. src/definitions makes these from what users write.
 
-import type { FailureClass } from '../../failures/failure/index.ts'
 import type { JsonValue } from '../../foundation/json/index.ts'
 import { DAY } from '../../foundation/time/index.ts'
-import type { AgentDocument } from './agent-document.ts'
-import type { AuthDocument } from './auth-document.ts'
+import type { ActionDocument } from './action-documents.ts'
 import type { CarriedProfile, CarriedRoute, CarriedSource } from './carried-fields.generated.ts'
-import type { OperationDocument } from './provider-document.ts'
 import type { VerifyDocument } from './verify-document.ts'
 
 /** How long events are stored where a source sets nothing. */
@@ -131,159 +128,6 @@ export interface RetryPolicy {
 
 /** A condition as written: an expression, or a filter tree. */
 export type ConditionDocument = JsonValue
-
-export interface HttpActionDocument {
-  readonly type: 'http'
-  /**
-   * The connection whose address and credential it uses: `url` is then a path below its base, or an address of its host. Left
-   * out: none.
-   */
-  readonly connection?: string
-  /** For the request and its probe. Left out: none. */
-  readonly auth?: AuthDocument
-  readonly method: string
-  /** A template, rendered in url mode. */
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  /** A tree of templates; null: no body. */
-  readonly body: JsonValue
-  /** Repeating the call is harmless. */
-  readonly idempotent: boolean
-  /** How long the vendor remembers the `Idempotency-Key`; null: not at all. */
-  readonly keyTtlMs: number | null
-  readonly probe: {
-    readonly method: string
-    readonly url: string
-    readonly headers: Readonly<Record<string, string>>
-    /** Left out: that of the action. */
-    readonly auth?: AuthDocument
-    /** An expression over `result`, true when the effect is there. */
-    readonly found: string
-    /** How long after a call with an unknown outcome the vendor may still be applying it. */
-    readonly afterMs: number
-  } | null
-  readonly timeoutMs: number
-  readonly classify: Readonly<Record<string, FailureClass | 'done'>>
-}
-
-export interface FunctionActionDocument {
-  readonly type: 'function'
-  readonly name: string
-  readonly codeHash: string
-  readonly with: JsonValue
-  readonly timeoutMs: number
-}
-
-export interface EmitActionDocument {
-  readonly type: 'emit'
-  /** A template. */
-  readonly subject: string
-  readonly data: JsonValue
-}
-
-/** One object at the other side per external reference: found and updated, or created with the reference on it. */
-export interface UpsertActionDocument {
-  readonly type: 'upsert'
-  /** `baseUrl` is then empty, or a path below the connection's base. Left out: none. */
-  readonly connection?: string
-  /** For all its requests. Left out: none. */
-  readonly auth?: AuthDocument
-  /** A template, rendered in url mode; paths are appended. */
-  readonly baseUrl: string
-  /** For all its requests. */
-  readonly headers: Readonly<Record<string, string>>
-  /** A template. */
-  readonly extRef: string
-  readonly find: {
-    readonly method: string
-    /** A template, rendered in url mode. */
-    readonly path: string
-    /** Over `result`: whether the object exists. */
-    readonly found: string
-    /** Over `result`: the id that `update` uses (`found.id` there); null: it needs no id. */
-    readonly id: string | null
-    /** How long after a call with an unknown outcome the vendor may still be applying it. */
-    readonly afterMs: number
-  }
-  readonly create: UpsertCallDocument
-  /** null: an existing object is left unchanged. */
-  readonly update: UpsertCallDocument | null
-  /** `single`: one job at a time per reference, across all routes to the same host. */
-  readonly lock: 'single' | 'none'
-  readonly timeoutMs: number
-  readonly classify: Readonly<Record<string, FailureClass | 'done'>>
-}
-
-export interface UpsertCallDocument {
-  readonly method: string
-  readonly path: string
-  readonly body: JsonValue
-  readonly idempotent: boolean
-  readonly keyTtlMs: number | null
-}
-
-/** A new instance of a workflow, of the version deployed then. */
-export interface StartActionDocument {
-  readonly type: 'start'
-  readonly workflow: string
-  /** A tree of templates: its input. */
-  readonly with: JsonValue
-  /** In a workflow: the step ends when the instance does, with `{ instance, state, data }` as its result. */
-  readonly wait: boolean
-}
-
-/** Events on a schedule from now on, under a name that `unschedule` removes. Repeating it replaces the schedule. */
-export interface ScheduleActionDocument {
-  readonly type: 'schedule'
-  /** A template. */
-  readonly name: string
-  readonly cron: string
-  readonly zone: string
-  /** A template. */
-  readonly emit: string
-  readonly data: JsonValue
-}
-
-export interface UnscheduleActionDocument {
-  readonly type: 'unschedule'
-  /** A template. */
-  readonly name: string
-}
-
-/** A named call of a provider, on a connection to it. */
-export interface OperationActionDocument {
-  readonly type: 'operation'
-  readonly provider: string
-  /** As it was when this was applied. */
-  readonly operation: OperationDocument
-  readonly connection: string
-  /** A tree of templates: the operation's `input`. */
-  readonly with: JsonValue
-  /** Of one attempt; left out: the operation's. */
-  readonly timeoutMs?: number
-  /** Over the operation's own. */
-  readonly classify: Readonly<Record<string, FailureClass | 'done'>>
-}
-
-export interface AgentActionDocument {
-  readonly type: 'agent'
-  /** As it was when this was applied. */
-  readonly agent: AgentDocument
-  readonly with: JsonValue
-  /** Of one attempt; left out: the agent's. */
-  readonly timeoutMs?: number
-}
-
-export type ActionDocument =
-  | HttpActionDocument
-  | FunctionActionDocument
-  | EmitActionDocument
-  | UpsertActionDocument
-  | StartActionDocument
-  | ScheduleActionDocument
-  | UnscheduleActionDocument
-  | AgentActionDocument
-  | OperationActionDocument
 
 /** How a route's jobs are released: every so often, a batch at a time, so many times. */
 export interface DrainPolicy {

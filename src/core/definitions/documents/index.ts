@@ -1,5 +1,22 @@
 // Defines the documents that users write, their language version and their hashes.
 
+export {
+  ACTION_TYPES,
+  type ActionDocument,
+  type ActionType,
+  type AgentActionDocument,
+  actionFactsOf,
+  type ConnectionUse,
+  type EmitActionDocument,
+  type FunctionActionDocument,
+  type HttpActionDocument,
+  type OperationActionDocument,
+  type ScheduleActionDocument,
+  type StartActionDocument,
+  type UnscheduleActionDocument,
+  type UpsertActionDocument,
+  type UpsertCallDocument,
+} from './action-documents.ts'
 export type { AgentDocument } from './agent-document.ts'
 export { type AuthDocument, authHeaderOf, authSecretOf } from './auth-document.ts'
 export { hashBundle } from './bundle-hash.ts'
@@ -31,31 +48,20 @@ export {
 } from './deployed-entries.ts'
 export { hashDocument } from './document-hash.ts'
 export type {
-  ActionDocument,
-  AgentActionDocument,
   AnswerDocument,
   CatalogDocument,
   CircuitPolicy,
   ConditionDocument,
   DispatchDocument,
   DrainPolicy,
-  EmitActionDocument,
-  FunctionActionDocument,
   HandshakeDocument,
-  HttpActionDocument,
   NatsDocument,
-  OperationActionDocument,
   ProfileDocument,
   RatePolicy,
   RetryPolicy,
   RouteDocument,
-  ScheduleActionDocument,
   ScheduleDocument,
   SourceDocument,
-  StartActionDocument,
-  UnscheduleActionDocument,
-  UpsertActionDocument,
-  UpsertCallDocument,
 } from './documents.ts'
 export { MESSAGE_SUBJECT, MESSAGE_SUBJECT_HEADER, RETENTION_MS } from './documents.ts'
 export { HMAC_LANGUAGE, LANGUAGE, languageOf } from './language-version.ts'

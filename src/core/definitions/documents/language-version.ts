@@ -8,9 +8,9 @@
 
 import { mayUseHmac } from '../../expression/index.ts'
 import { type JsonValue, stringifyJson } from '../../foundation/json/index.ts'
+import { actionFactsOf } from './action-documents.ts'
 import { actionsOf } from './code-hashes.ts'
 import type { DefinitionDocument } from './definition-kinds.ts'
-import type { ActionDocument } from './documents.ts'
 
 export const LANGUAGE = 3
 /** The first version with `hmac`. */
@@ -29,11 +29,5 @@ const SECRET = /\{\{\s*secret\s*\(/
 
 function hasAuth(document: DefinitionDocument): boolean {
   if (document.kind === 'Subscription' || document.kind === 'Agent') return document.auth !== undefined
-  return actionsOf(document).some(isAuthorized)
-}
-
-function isAuthorized(action: ActionDocument): boolean {
-  if (action.type === 'agent') return action.agent.auth !== undefined
-  if (action.type === 'http') return action.auth !== undefined || action.probe?.auth !== undefined
-  return action.type === 'upsert' && action.auth !== undefined
+  return actionsOf(document).some((action) => actionFactsOf(action).isAuthorized?.(action) === true)
 }

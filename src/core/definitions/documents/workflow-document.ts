@@ -3,8 +3,9 @@
 // written.
 
 import type { JsonValue } from '../../foundation/json/index.ts'
+import type { ActionDocument } from './action-documents.ts'
 import type { CarriedWorkflow } from './carried-fields.generated.ts'
-import type { ActionDocument, ConditionDocument, RatePolicy, RetryPolicy } from './documents.ts'
+import type { ConditionDocument, RatePolicy, RetryPolicy } from './documents.ts'
 
 export const PLACE_TYPES = ['normal', 'waiting', 'review', 'error', 'final'] as const
 export type PlaceType = (typeof PLACE_TYPES)[number]

@@ -1,4 +1,4 @@
-// Shared by all actions: a parsed response, and compilation of texts that were checked before.
+// Shared by all actions: requests and responses, and compilation of texts that were checked before.
 
 import type { JsonValue } from '../../foundation/json/index.ts'
 
@@ -6,6 +6,14 @@ export interface ParsedResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: JsonValue
+}
+
+export interface RenderedRequest {
+  readonly method: string
+  readonly url: string
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
 }
 
 /** Definitions are checked before they are stored: a text that does not compile now is our bug. */

@@ -19,19 +19,12 @@ import {
   stringifyJson,
 } from '../../foundation/json/index.ts'
 import type { EffectAbilities } from '../ledger/index.ts'
-import { must, type ParsedResponse } from './action-parts.ts'
+import type { ActionKind } from './action-kind.ts'
+import { must, type ParsedResponse, type RenderedRequest } from './action-parts.ts'
 import { compileFound } from './effect-found.ts'
 import { compileAuth, markForShow, type SecretUse, usesOf } from './request-auth.ts'
 
-export { must, type ParsedResponse }
-
-export interface RenderedRequest {
-  readonly method: string
-  readonly url: string
-  /** Lower-case names. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string | null
-}
+export { must, type ParsedResponse, type RenderedRequest }
 
 export interface HttpAction {
   readonly type: 'http'
@@ -53,26 +46,36 @@ export interface HttpAction {
 /** Characters that are safe for a key in a header: vendors truncate or refuse the rest. */
 const KEY_HEADER = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/
 
-export function compileHttpAction(document: HttpActionDocument, keyed: Keyed): HttpAction {
-  const { auth, probe } = document
-  const request = compileRequest(document.method, document.url, document.headers, document.body, auth, keyed)
-  return {
-    type: 'http',
-    policy: { idempotent: document.idempotent, classify: document.classify },
-    abilities: {
-      idempotent: document.idempotent,
-      keyTtlMs: document.keyTtlMs,
-      probeAfterMs: document.probe?.afterMs ?? null,
-      timeoutMs: document.timeoutMs,
-    },
-    secrets: request.secrets,
-    render(scope, key) {
-      const rendered = request.render(scope)
-      return { ...rendered, headers: { ...rendered.headers, 'idempotency-key': keyForHeader(key) } }
-    },
-    probe: probe === null ? null : compileProbe(probe, auth, keyed),
-  }
-}
+export const httpKind = {
+  compile(document, keyed) {
+    const { auth, probe } = document
+    const request = compileRequest(
+      document.method,
+      document.url,
+      document.headers,
+      document.body,
+      auth,
+      keyed,
+    )
+    return {
+      type: 'http',
+      policy: { idempotent: document.idempotent, classify: document.classify },
+      abilities: {
+        idempotent: document.idempotent,
+        keyTtlMs: document.keyTtlMs,
+        probeAfterMs: document.probe?.afterMs ?? null,
+        timeoutMs: document.timeoutMs,
+      },
+      secrets: request.secrets,
+      render(scope, key) {
+        const rendered = request.render(scope)
+        return { ...rendered, headers: { ...rendered.headers, 'idempotency-key': keyForHeader(key) } }
+      },
+      probe: probe === null ? null : compileProbe(probe, auth, keyed),
+    }
+  },
+  request: (action, scope, key) => action.render(scope, key),
+} as const satisfies ActionKind<HttpActionDocument, HttpAction>
 
 export function keyForHeader(key: string): string {
   return KEY_HEADER.test(key) ? key : hashText(key)

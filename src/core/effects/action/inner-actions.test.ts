@@ -2,12 +2,9 @@ import { describe, expect, test } from 'vitest'
 import type { AgentDocument } from '../../definitions/documents/index.ts'
 import type { Scope } from '../../expression/index.ts'
 import type { JsonValue } from '../../foundation/json/index.ts'
-import {
-  compileAgentAction,
-  compileScheduleAction,
-  compileStartAction,
-  compileUnscheduleAction,
-} from './inner-actions.ts'
+import { agentKind } from './agent.ts'
+import { scheduleKind, unscheduleKind } from './schedule.ts'
+import { startKind } from './start.ts'
 
 const SCOPE: Scope = {
   payload: { id: 7, name: 'Ada', big: 12345678901234567890n, tags: ['a', 'b'], none: null, empty: '' },
@@ -26,7 +23,7 @@ describe('start', () => {
     ],
     [{ tags: ['{{ payload.tags }}', 'x'] }, { tags: [['a', 'b'], 'x'] }],
   ])('%j produces the input', (with_, input) => {
-    const action = compileStartAction({ type: 'start', workflow: 'order', with: with_, wait: true })
+    const action = startKind.compile({ type: 'start', workflow: 'order', with: with_, wait: true }, {})
     expect(action).toMatchObject({ type: 'start', workflow: 'order', wait: true })
     expect(action.input(SCOPE)).toEqual(input)
   })
@@ -45,19 +42,22 @@ const NAMES: readonly (readonly [template: string, name: string | RegExp])[] = [
 
 describe('schedule and unschedule', () => {
   const schedule = (name: string, emit: string) =>
-    compileScheduleAction({
-      type: 'schedule',
-      name,
-      cron: '0 9 * * *',
-      zone: 'Europe/Berlin',
-      emit,
-      data: { id: '{{ payload.id }}' },
-    })
+    scheduleKind.compile(
+      {
+        type: 'schedule',
+        name,
+        cron: '0 9 * * *',
+        zone: 'Europe/Berlin',
+        emit,
+        data: { id: '{{ payload.id }}' },
+      },
+      {},
+    )
 
   test.each(NAMES)('%s: accepted or refused as a name', (template, name) => {
     const byName = () => schedule(template, 'shop.due').render(SCOPE)
     const bySubject = () => schedule('n', template).render(SCOPE)
-    const taken = () => compileUnscheduleAction({ type: 'unschedule', name: template }).render(SCOPE)
+    const taken = () => unscheduleKind.compile({ type: 'unschedule', name: template }, {}).render(SCOPE)
     if (name instanceof RegExp) {
       for (const attempt of [byName, bySubject, taken]) expect(attempt).toThrow(name)
       return
@@ -87,7 +87,7 @@ describe('agent', () => {
     repairs: 1,
   }
   const render = (agent: Partial<AgentDocument>, with_: JsonValue) =>
-    compileAgentAction({ type: 'agent', agent: { ...AGENT, ...agent }, with: with_ }).render(SCOPE)
+    agentKind.compile({ type: 'agent', agent: { ...AGENT, ...agent }, with: with_ }, {}).render(SCOPE)
 
   test.each<readonly [what: string, agent: Partial<AgentDocument>, with_: JsonValue, user: string]>([
     ['a text', {}, { text: '{{ payload.name }}' }, 'Ada'],
@@ -116,7 +116,7 @@ describe('agent', () => {
       user: 'it',
     })
     const action = { type: 'agent', agent: AGENT, with: null } as const
-    expect(compileAgentAction(action).timeoutMs).toBe(30_000)
-    expect(compileAgentAction({ ...action, timeoutMs: 5 }).timeoutMs).toBe(5)
+    expect(agentKind.compile(action, {}).timeoutMs).toBe(30_000)
+    expect(agentKind.compile({ ...action, timeoutMs: 5 }, {}).timeoutMs).toBe(5)
   })
 })

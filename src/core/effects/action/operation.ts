@@ -18,6 +18,7 @@ import {
 import type { CallPolicy, CallVerdict } from '../../failures/failure/index.ts'
 import { isNumber, isStorable, type JsonValue, stringifyJson } from '../../foundation/json/index.ts'
 import type { EffectAbilities } from '../ledger/index.ts'
+import type { ActionKind } from './action-kind.ts'
 import { compileFound } from './effect-found.ts'
 import { compileRequest, effectRefOf, headerText, keyForHeader, must, type ParsedResponse } from './http.ts'
 
@@ -68,21 +69,28 @@ export interface OperationAction extends Omit<CompiledOperation, 'document'> {
   input(scope: Scope): JsonValue
 }
 
-export function compileOperationAction(document: OperationActionDocument, keyed: Keyed): OperationAction {
-  const { provider, connection, operation } = document
-  const given = must(compileShape(document.with, keyed)).shape
-  const timeoutMs = document.timeoutMs ?? operation.timeoutMs
-  const classify = { ...operation.classify, ...document.classify }
-  const { document: _, ...compiled } = compileOperation({ ...operation, timeoutMs, classify })
-  return {
-    type: 'operation',
-    provider,
-    connection,
-    operation,
-    ...compiled,
-    input: (scope) => given.render(scope) ?? null,
-  }
-}
+export const operationKind = {
+  compile(document, keyed) {
+    const { provider, connection, operation } = document
+    const given = must(compileShape(document.with, keyed)).shape
+    const timeoutMs = document.timeoutMs ?? operation.timeoutMs
+    const classify = { ...operation.classify, ...document.classify }
+    const { document: _, ...compiled } = compileOperation({ ...operation, timeoutMs, classify })
+    return {
+      type: 'operation',
+      provider,
+      connection,
+      operation,
+      ...compiled,
+      input: (scope) => given.render(scope) ?? null,
+    }
+  },
+  preview(action, scope) {
+    const { provider, connection, operation } = action
+    const name = `${provider}.${operation.name}`
+    return { type: 'operation', operation: { name, connection, input: action.input(scope) } } as const
+  },
+} as const satisfies ActionKind<OperationActionDocument, OperationAction>
 
 export function compileOperation(document: OperationDocument): CompiledOperation {
   const { idempotency, keyTtlMs, keyHeader, lookup, timeoutMs, classify, encoding } = document

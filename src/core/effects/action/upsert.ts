@@ -8,7 +8,6 @@ import {
   compileExpression,
   compileTemplate,
   ExpressionError,
-  type Keyed,
   type Scope,
   typeOf,
 } from '../../expression/index.ts'
@@ -17,6 +16,7 @@ import { hashText } from '../../foundation/hash/index.ts'
 import { isNumber, isStorable, type JsonValue } from '../../foundation/json/index.ts'
 import { withoutTrailingSlashes } from '../../foundation/text/index.ts'
 import type { EffectAbilities } from '../ledger/index.ts'
+import type { ActionKind } from './action-kind.ts'
 import { compileRequest, keyForHeader, must, type ParsedResponse, type RenderedRequest } from './http.ts'
 import type { SecretUse } from './request-auth.ts'
 
@@ -54,53 +54,58 @@ export interface UpsertAction {
   readonly update: UpsertCall | null
 }
 
-export function compileUpsertAction(document: UpsertActionDocument, keyed: Keyed): UpsertAction {
-  const { classify, timeoutMs, auth } = document
-  const base = withoutTrailingSlashes(document.baseUrl)
-  const extRef = must(compileTemplate(document.extRef, keyed)).template
-  const { find: sought, headers } = document
-  const find = compileRequest(sought.method, base + sought.path, headers, null, auth, keyed)
-  const found = must(compileExpression(sought.found, keyed)).expression
-  const id = sought.id === null ? null : must(compileExpression(sought.id, keyed)).expression
-  const compileCall = (call: UpsertCallDocument): UpsertCall & { readonly secrets: readonly SecretUse[] } => {
-    const request = compileRequest(call.method, base + call.path, headers, call.body, auth, keyed)
-    return {
-      policy: { idempotent: call.idempotent, classify },
-      keyTtlMs: call.keyTtlMs,
-      secrets: request.secrets,
-      render(scope, key) {
-        const rendered = request.render(scope)
-        return { ...rendered, headers: { ...rendered.headers, 'idempotency-key': keyForHeader(key) } }
-      },
+export const upsertKind = {
+  compile(document, keyed) {
+    const { classify, timeoutMs, auth } = document
+    const base = withoutTrailingSlashes(document.baseUrl)
+    const extRef = must(compileTemplate(document.extRef, keyed)).template
+    const { find: sought, headers } = document
+    const find = compileRequest(sought.method, base + sought.path, headers, null, auth, keyed)
+    const found = must(compileExpression(sought.found, keyed)).expression
+    const id = sought.id === null ? null : must(compileExpression(sought.id, keyed)).expression
+    const compileCall = (
+      call: UpsertCallDocument,
+    ): UpsertCall & { readonly secrets: readonly SecretUse[] } => {
+      const request = compileRequest(call.method, base + call.path, headers, call.body, auth, keyed)
+      return {
+        policy: { idempotent: call.idempotent, classify },
+        keyTtlMs: call.keyTtlMs,
+        secrets: request.secrets,
+        render(scope, key) {
+          const rendered = request.render(scope)
+          return { ...rendered, headers: { ...rendered.headers, 'idempotency-key': keyForHeader(key) } }
+        },
+      }
     }
-  }
-  const create = compileCall(document.create)
-  const update = document.update === null ? null : compileCall(document.update)
-  return {
-    type: 'upsert',
-    policy: { idempotent: false, classify },
-    abilities: {
-      idempotent: false,
-      keyTtlMs: null,
-      probeAfterMs: document.find.afterMs,
-      timeoutMs: 2 * timeoutMs,
-    },
-    secrets: [...find.secrets, ...create.secrets, ...(update?.secrets ?? [])],
-    timeoutMs,
-    isLocked: document.lock === 'single',
-    scopeOf: (scope) => ({ ...scope, extRef: refText(extRef.render(scope)) }),
-    find: {
-      render: find.render,
-      read(scope, response) {
-        const inner = { ...scope, result: response as unknown as JsonValue }
-        if (!isThere(found.evaluate(inner))) return { is: 'absent' }
-        return { is: 'found', id: id === null ? null : id.evaluate(inner) }
+    const create = compileCall(document.create)
+    const update = document.update === null ? null : compileCall(document.update)
+    return {
+      type: 'upsert',
+      policy: { idempotent: false, classify },
+      abilities: {
+        idempotent: false,
+        keyTtlMs: null,
+        probeAfterMs: document.find.afterMs,
+        timeoutMs: 2 * timeoutMs,
       },
-    },
-    create,
-    update,
-  }
-}
+      secrets: [...find.secrets, ...create.secrets, ...(update?.secrets ?? [])],
+      timeoutMs,
+      isLocked: document.lock === 'single',
+      scopeOf: (scope) => ({ ...scope, extRef: refText(extRef.render(scope)) }),
+      find: {
+        render: find.render,
+        read(scope, response) {
+          const inner = { ...scope, result: response as unknown as JsonValue }
+          if (!isThere(found.evaluate(inner))) return { is: 'absent' }
+          return { is: 'found', id: id === null ? null : id.evaluate(inner) }
+        },
+      },
+      create,
+      update,
+    }
+  },
+  request: (action, scope) => action.find.render(action.scopeOf(scope)),
+} as const satisfies ActionKind<UpsertActionDocument, UpsertAction>
 
 /** True or false; or the number of objects, which may be at most one. */
 function isThere(answer: JsonValue): boolean {

@@ -1,10 +1,10 @@
 // Whether completed steps can be undone: by the document alone, without the search.
 
-import type {
-  ActionDocument,
-  OnFailureDocument,
-  TransitionDocument,
-  WorkflowDocument,
+import {
+  actionFactsOf,
+  type OnFailureDocument,
+  type TransitionDocument,
+  type WorkflowDocument,
 } from '../../definitions/documents/index.ts'
 import { type Defect, listed, makeRemark } from './defect.ts'
 import { failureWay, modeOf, placeOf } from './net.ts'
@@ -66,7 +66,10 @@ function findNotUndone(document: WorkflowDocument): readonly Defect[] {
   const failing = document.transitions.filter((one) => undoes(document, one))
   if (failing.length === 0) return []
   return document.transitions.flatMap((transition) => {
-    if (transition.undo !== undefined || !hasEffect(transition.do)) return []
+    const { do: action, undo } = transition
+    // Of functions the document does not say whether they have effects.
+    if (action === undefined || undo !== undefined || actionFactsOf(action).hasEffect?.(action) !== true)
+      return []
     const behind = placesBehind(document, transition)
     const later = failing.filter(
       (one) => one !== transition && [...one.from, ...(one.fromAny ?? [])].some((place) => behind.has(place)),
@@ -76,13 +79,6 @@ function findNotUndone(document: WorkflowDocument): readonly Defect[] {
     const message = `\`${transition.name}\` has an effect and no \`undo\`: if ${listed(names, 'or')} fails afterwards, the roll-back leaves it as it is`
     return [makeRemark({ name: 'notUndone', message, transition: transition.name })]
   })
-}
-
-/** Functions are left out: the document does not say whether they have effects. */
-function hasEffect(action: ActionDocument | undefined): boolean {
-  if (action === undefined) return false
-  if (action.type === 'http') return !['GET', 'HEAD', 'OPTIONS'].includes(action.method)
-  return action.type === 'upsert' || action.type === 'start' || action.type === 'schedule'
 }
 
 function placesBehind({ transitions }: WorkflowDocument, first: TransitionDocument): ReadonlySet<string> {

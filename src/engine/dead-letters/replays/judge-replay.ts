@@ -1,6 +1,7 @@
 // Predicts what a deployed route would do with an event: reads the ledger as a run would, and renders the request to
 // see where it would go. It calls nothing and writes nothing.
 
+import { requestOf } from '../../../core/effects/action/index.ts'
 import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
 import type { StoredEvent } from '../../../core/events/event/index.ts'
 import { parsePayload } from '../../../core/events/sensitive/index.ts'
@@ -201,8 +202,6 @@ export function addUp(seen: readonly Pick<Judged, 'verdict' | 'call'>[]): Sums {
 }
 
 function hostCalled(route: Route, scope: Scope, key: string): string | null {
-  const { action } = route
-  const seen = callScope(route, scope, key)
-  if (action.type === 'http') return hostOf(action.render(seen, key).url)
-  return action.type === 'upsert' ? hostOf(action.find.render(action.scopeOf(seen)).url) : null
+  const request = requestOf(route.action, callScope(route, scope, key), key)
+  return request === null ? null : hostOf(request.url)
 }

@@ -1,31 +1,59 @@
-// Checks calls on a connection: named operations, their input, and paths under a connection's address. Reads actions as
-// written, valid or not.
+// A named call of a provider: its name, its connection and its input.
 
-import { compileSchema } from '../core/definitions/catalog/index.ts'
+import { compileSchema } from '../../core/definitions/catalog/index.ts'
 import {
+  type OperationActionDocument,
   type OperationDocument,
   operationOf,
   type ProviderDocument,
-} from '../core/definitions/documents/index.ts'
-import type { JsonValue } from '../core/foundation/json/index.ts'
-import { closest } from '../core/foundation/text/index.ts'
-import type { Surroundings } from './document-context.ts'
-import { ABSOLUTE } from './fields.ts'
-import { type FieldPath, missing, type Remark } from './finding.ts'
-import {
-  accountIn,
-  checkConnectionName,
-  checkCredentialHeaders,
-  checkKnown,
-  hasTemplate,
-} from './integrations.ts'
-import { splitOperation } from './kinds/action.ts'
-import { listed } from './suggest.ts'
-import { type Fields, fieldsOf, isMap } from './written.ts'
+} from '../../core/definitions/documents/index.ts'
+import type { JsonValue } from '../../core/foundation/json/index.ts'
+import { closest } from '../../core/foundation/text/index.ts'
+import type { Surroundings } from '../document-context.ts'
+import { optional, reference } from '../fields.ts'
+import { type FieldPath, missing, type Remark } from '../finding.ts'
+import { accountIn, checkConnectionName, checkKnown, hasTemplate } from '../integrations.ts'
+import { listed } from '../suggest.ts'
+import { type Fields, fieldsOf, isMap, milliseconds } from '../written.ts'
+import type { ActionDeclaration } from './action-kind.ts'
 
-// --- Operations
+const operationField = () =>
+  optional(
+    reference(),
+    'A named call of a provider, as `github.createIssue`; pinned as it is when this is applied.',
+    'another action',
+  )
 
-export function checkOperationAction(action: Fields, at: FieldPath, around: Surroundings): readonly Remark[] {
+export const operation: ActionDeclaration<OperationActionDocument, ReturnType<typeof operationField>> = {
+  field: operationField,
+  needed: ['connection'],
+  optional: ['with', 'timeout', 'classify'],
+  resolve(text, { connection, timeout, classify = {}, with: given }, { usual, known: { providers } }) {
+    const { provider, name } = splitOperation(text)
+    const known = providers.get(provider)
+    const operation = known === undefined ? null : operationOf(known, name)
+    if (operation === null || connection === undefined) return null
+    return {
+      type: 'operation',
+      provider,
+      operation,
+      connection,
+      with: (given ?? usual) as JsonValue,
+      ...(timeout === undefined ? {} : { timeoutMs: milliseconds(timeout, operation.timeoutMs) }),
+      classify,
+    }
+  },
+  check: checkOperationAction,
+  screen: { icon: 'Plug', does: 'calls an operation' },
+}
+
+/** `github.createWebhook`: the provider's name has no dot. */
+function splitOperation(text: string): { readonly provider: string; readonly name: string } {
+  const dot = text.indexOf('.')
+  return dot < 0 ? { provider: '', name: text } : { provider: text.slice(0, dot), name: text.slice(dot + 1) }
+}
+
+function checkOperationAction(action: Fields, at: FieldPath, around: Surroundings): readonly Remark[] {
   const { operation, connection } = action
   if (operation === undefined) return []
   const remarks: Remark[] = [...checkConnectionName(connection, [...at, 'connection'], around.integrations)]
@@ -171,47 +199,4 @@ function checkWhole(schema: JsonValue, value: JsonValue, called: string, path: F
   const where = mismatch.path.replace(/^payload\.?/, '')
   const message = `${called} does not take this: ${where === '' ? 'it' : `\`${where}\``} ${mismatch.problem}`
   return [{ rule: 'operationInput', message, path }]
-}
-
-// --- Calls under a connection's address
-
-/** For `http`: an address of its own, or a path under that of a connection. */
-export function checkHttpConnection(http: Fields, at: FieldPath, around: Surroundings): readonly Remark[] {
-  const { connection, url, headers, probe } = http
-  const asked = fieldsOf(probe)
-  return [
-    ...checkConnectionName(connection, [...at, 'connection'], around.integrations),
-    ...checkPathAlone(connection, url, [...at, 'url']),
-    ...checkPathAlone(connection, asked.url, [...at, 'probe', 'url']),
-    ...(connection === undefined
-      ? []
-      : [
-          ...checkCredentialHeaders(headers, [...at, 'headers']),
-          ...checkCredentialHeaders(asked.headers, [...at, 'probe', 'headers']),
-        ]),
-  ]
-}
-
-/** For `upsert` and agents: `baseUrl` can be omitted only with a connection. */
-export function checkBaseConnection(fields: Fields, at: FieldPath, around: Surroundings): readonly Remark[] {
-  const { connection, baseUrl, headers } = fields
-  const path = [...at, 'baseUrl']
-  if (connection === undefined && baseUrl === undefined) {
-    const message = '`baseUrl` is missing: write it, or `connection`'
-    return [{ ...missing(path), message }]
-  }
-  return [
-    ...checkConnectionName(connection, [...at, 'connection'], around.integrations),
-    ...checkPathAlone(connection, baseUrl, path),
-    ...(connection === undefined ? [] : checkCredentialHeaders(headers, [...at, 'headers'])),
-  ]
-}
-
-function checkPathAlone(
-  connection: JsonValue | undefined,
-  url: JsonValue | undefined,
-  path: FieldPath,
-): readonly Remark[] {
-  if (connection !== undefined || typeof url !== 'string' || !/^\/(?!\/)/.test(url)) return []
-  return [{ rule: 'url', message: `${ABSOLUTE}; a path alone needs a \`connection\``, path }]
 }
