@@ -14,8 +14,11 @@ export interface VirtualClock extends Clock {
 
 export interface VirtualClockOptions {
   readonly startAt: Instant
-  /** Resolves when no promise is left that settles by itself. Left out: one turn of the event loop, which suits code without I/O. */
-  settle?(): Promise<void>
+  /**
+   * Resolves when no promise is left that settles by itself, or as soon as something is deferred. Left out: one turn of the event loop,
+   * which suits code without I/O.
+   */
+  settle?(isDeferred: () => boolean): Promise<void>
 }
 
 interface Timer {
@@ -30,13 +33,15 @@ export function makeVirtualClock({ startAt, settle = turn }: VirtualClockOptions
   let deferred: (() => void)[] = []
   const timers = new Set<Timer>()
 
+  const isDeferred = () => deferred.length > 0
+
   const calm = async () => {
-    await settle()
-    while (deferred.length > 0) {
+    await settle(isDeferred)
+    while (isDeferred()) {
       const callbacks = deferred
       deferred = []
       for (const callback of callbacks) callback()
-      await settle()
+      await settle(isDeferred)
     }
   }
 

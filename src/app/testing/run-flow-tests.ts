@@ -1,6 +1,7 @@
 // Runs the tests beside the definitions of a folder, without a node and without the network: `millrace test`.
 
 import type { BundleCode } from '../../adapters/code-bundle/index.ts'
+import type { DefinitionDocument } from '../../core/definitions/documents/index.ts'
 import { DAY } from '../../core/foundation/time/index.ts'
 import { type FieldDifference, judgeTest, type Observed } from '../../core/testing/flow-test/index.ts'
 import {
@@ -104,7 +105,7 @@ async function runOne(read: ReadTest, loaded: LoadedFolder, code: BundleCode): P
 }
 
 /** How long retries are waited for after the last step. */
-const REST_WITHIN_MS = 7 * DAY
+const REST_WITHIN_MS = 2 * DAY
 
 async function runTest(
   { test }: ReadTest,
@@ -118,7 +119,15 @@ async function runTest(
   for (const step of test.steps.keys()) {
     if (!isStuck()) requests.push(...(await sendStep(world, test, step, documents)))
   }
-  const isOver = async () => isStuck() || (await openJobs(world.reads)).length === 0
+  const paused = pausedConsumers(documents)
+  const isOver = async () =>
+    isStuck() || (await openJobs(world.reads)).every(({ consumer }) => paused.has(consumer))
   await world.clock.advance(REST_WITHIN_MS, isOver)
   return { requests, ...(await observeWorld(world)) }
+}
+
+/** Time changes nothing for them. */
+function pausedConsumers(documents: readonly DefinitionDocument[]): ReadonlySet<string> {
+  const paused = documents.filter((one) => 'status' in one && one.status === 'paused')
+  return new Set(paused.map(({ kind, name }) => `${kind.toLowerCase()}:${name}`))
 }
