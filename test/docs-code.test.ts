@@ -28,7 +28,6 @@ function typeFaults(): readonly string[] {
     paths: {
       millrace: [join(root, 'src/sdk/index.ts')],
       'millrace/client': [join(root, 'src/sdk/client/index.ts')],
-      'millrace/testing': [join(root, 'src/app/testing/index.ts')],
     },
   }
   const texts = new Map(blocks.map(({ file, text }) => [file, text]))

@@ -3,8 +3,9 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Socket } from 'node:net'
+import type { ScriptedVendors } from './scripted-vendors.ts'
 
-const current = new AsyncLocalStorage<{ readonly fetch: typeof fetch }>()
+const current = new AsyncLocalStorage<Pick<ScriptedVendors, 'fetch'>>()
 let guards = 0
 let restore = () => {}
 
@@ -19,7 +20,7 @@ export function guardNetwork(): () => void {
 }
 
 /** Runs a function of a test: what it fetches is answered by the vendors of that test. */
-export function withVendors<Value>(vendors: { readonly fetch: typeof fetch }, run: () => Value): Value {
+export function withVendors<Value>(vendors: Pick<ScriptedVendors, 'fetch'>, run: () => Value): Value {
   return current.run(vendors, run)
 }
 

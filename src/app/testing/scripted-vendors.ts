@@ -19,11 +19,14 @@ interface Call {
   readonly body: string | null
 }
 
+/** As the `fetch` of Node. */
+export type FetchLike = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
+
 export interface ScriptedVendors {
   /** For the engine. */
   readonly http: HttpClient
   /** For the `fetch` of functions. */
-  readonly fetch: typeof fetch
+  readonly fetch: FetchLike
   calls(): readonly ObservedCall[]
   unanswered(): readonly ObservedCall[]
   /** How often each answer was given. */
@@ -139,7 +142,7 @@ function aborted(signal: AbortSignal): Promise<never> {
 }
 
 /** A `Request` writes `https://host` as `https://host/`; the test is written as the function is. */
-function withoutRootSlash(input: Parameters<typeof fetch>[0], { url }: Request): string {
+function withoutRootSlash(input: string | URL | Request, { url }: Request): string {
   return typeof input === 'string' && `${input}/` === url ? input : url
 }
 

@@ -7,7 +7,7 @@ import { type NamedSecret, namedSecrets } from '../../core/secrets/index.ts'
 import type { Vault } from '../../ports/vault.ts'
 
 /** A value that most schemes can sign with: also those that ask for a prefix and base64. */
-export const MADE_UP = `whsec_${Buffer.from('a made-up secret of a flow test!').toString('base64')}`
+const MADE_UP = `whsec_${Buffer.from('a made-up secret of a flow test!').toString('base64')}`
 
 export type GivenSecrets = Readonly<Record<string, string>>
 

@@ -9,7 +9,7 @@ import { readCallAddress } from './read-steps.ts'
 const TIMES_MAX = 1_000
 
 /** The lists of `expect`, and the fields by which an element of each is compared. */
-export const EXPECTED = {
+const EXPECTED = {
   emitted: { what: 'an emitted event', fields: ['subject', 'data', 'objectId', 'source'] },
   instances: {
     what: 'an instance',
@@ -95,10 +95,10 @@ function readParts(
   path: FieldPath,
 ): readonly ExpectedPart[] | null {
   const { what, fields } = EXPECTED[name]
-  return readEach(reader, value, path, (one, place) => {
+  return readEach(reader, value, path, (one, place): ExpectedPart => {
     const read = reader.fields(one, place, what, fields) ?? {}
+    if (!Array.isArray(read.places)) return { path: place, fields: read }
     // Sorted as the instance shows them.
-    const places = Array.isArray(read.places) ? { places: [...read.places].map(String).sort() } : {}
-    return { path: place, fields: { ...read, ...places } }
+    return { path: place, fields: { ...read, places: [...read.places].map(String).sort() } }
   })
 }
