@@ -58,6 +58,7 @@ const CORE = {
   workflows: 'foundation expression definitions effects queue routing',
   store: 'foundation events failures definitions effects queue workflows',
   webhooks: 'foundation expression events failures definitions effects queue routing',
+  testing: 'foundation',
 }
 
 /**

@@ -2,11 +2,13 @@
 // exists. Every failure names the document and the line. test/support/docs.ts says how examples are marked; those that
 // are to be typed are run by test/docs-run.slow.test.ts.
 
-import { existsSync, statSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { makeControlLineEncoder } from '../src/adapters/log-pino/control-line.ts'
+import { runFlowTests } from '../src/app/testing/index.ts'
 import { makeTestCli } from '../src/cli/cli.fixture.ts'
 import { makeProgram } from '../src/cli/program.ts'
 import { CLIENT_SETTINGS, SECRET_NAMES, SETTINGS } from '../src/config/index.ts'
@@ -21,6 +23,9 @@ const shipped = listFiles('src', '.ts')
   .map(read)
   .join('\n')
 
+/** A block that tests the definitions before it. */
+const isTest = (rest: string) => rest.endsWith('.test.yaml')
+
 /** The text in backticks, with its position. */
 function quotes(doc: Doc): readonly { readonly text: string; readonly place: string }[] {
   return doc.prose.flatMap((line, index) =>
@@ -33,7 +38,7 @@ function quotes(doc: Doc): readonly { readonly text: string; readonly place: str
 
 function blocksOf(
   language: string,
-  isWanted = (rest: string) => rest !== 'wrong',
+  isWanted = (rest: string) => rest !== 'wrong' && !isTest(rest),
 ): readonly (Block & { readonly doc: Doc; readonly name: string })[] {
   return docs.flatMap((doc) =>
     doc.blocks
@@ -63,6 +68,24 @@ describe('examples', () => {
       expect(next?.text.trim()).toBe(check(text).shown.trim())
     },
   )
+
+  test.each(blocksOf('yaml', isTest))('$name passes against the definitions before it', async (block) => {
+    const before = block.doc.blocks.filter(({ line, language, rest }) => {
+      return language === 'yaml' && rest.endsWith('.yaml') && !isTest(rest) && line < block.line
+    })
+    const folder = mkdtempSync(join(tmpdir(), 'millrace-docs-'))
+    try {
+      for (const { rest, text } of [...before, block]) writeFileSync(join(folder, basename(rest)), text)
+      const { ok, findings, tests } = await runFlowTests({ folder })
+      expect({ ok, findings, failed: tests.filter((one) => !one.ok) }).toEqual({
+        ok: true,
+        findings: [],
+        failed: [],
+      })
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
 
   test.each(blocksOf('json'))('$name is JSON', ({ text }) => {
     expect(() => parseJson(text)).not.toThrow()

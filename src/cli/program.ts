@@ -30,6 +30,7 @@ import { addReplayCommands } from './commands/replay.ts'
 import { addSendCommand } from './commands/send.ts'
 import { addSourceCommands } from './commands/sources.ts'
 import { addSubscriptionCommands } from './commands/subscriptions.ts'
+import { addTestCommand } from './commands/test.ts'
 import { addTryCommand } from './commands/try.ts'
 import { addVerifyCommand } from './commands/verify.ts'
 import { addLaneCommands, addWorkCommands } from './commands/work.ts'
@@ -89,6 +90,7 @@ export function makeProgram(cli: Cli): Command {
   program.commandsGroup('Definitions:')
   addNewCommand(program, cli)
   addDefinitionCommands(program, cli)
+  addTestCommand(program, cli)
   program.commandsGroup('What happens:')
   addSendCommand(program, cli)
   addListenCommand(program, cli)

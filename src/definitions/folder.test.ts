@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { readFolder } from './index.ts'
+import { readFolder, readTestFiles } from './index.ts'
 
 let folder = ''
 beforeEach(() => {
@@ -33,6 +33,18 @@ test('reads the definitions of a folder in a fixed order, and nothing else', asy
     { path: 'a.yaml', text: 'a' },
     { path: 'a/z.json', text: '{}' },
     { path: 'b.yml', text: 'b' },
+  ])
+})
+
+test('[FT8] tests are not definitions, and a file of definitions that is named like one stays what it was', async () => {
+  write('orders.test.yaml', '- name: a\n  send: { subject: a.b, data: { kind: Route } }\n')
+  write('deep/one.test.yml', 'name: b\n')
+  write('former.test.yaml', '# ours\nkind: Route\nname: former\n')
+  write('orders.yaml', 'kind: Route')
+  expect((await readFolder(folder)).map(({ path }) => path)).toEqual(['former.test.yaml', 'orders.yaml'])
+  expect((await readTestFiles(folder)).map(({ path }) => path)).toEqual([
+    'deep/one.test.yml',
+    'orders.test.yaml',
   ])
 })
 

@@ -9,16 +9,28 @@ import type { DefinitionFile } from './source-text.ts'
 const FILES_MAX = 1_000
 const DEPTH_MAX = 8
 const EXTENSION = /\.(?:ya?ml|json)$/i
+/** Tests of the definitions beside them, except what an author named so before there were any: documents have a `kind`. */
+const TEST = /\.test\.ya?ml$/i
+const KIND = /^["']?kind["']?\s*:/m
 const CODE = /\.(?:ts|mts|js|mjs)$/i
 /** Type declarations, tests and tool settings are not definitions. */
 const NOT_CODE = /\.(?:d\.m?ts|(?:test|spec|config)\.(?:ts|mts|js|mjs))$/i
 
 /**
- * All `.yaml`, `.yml` and `.json` files, sorted by path; names that begin with a dot, `node_modules` and links are
- * skipped. Paths are relative to the folder, with `/`. Throws AppError if a bound is exceeded.
+ * All `.yaml`, `.yml` and `.json` files without the tests among them, sorted by path; names that begin with a dot,
+ * `node_modules` and links are skipped. Paths are relative to the folder, with `/`. Throws AppError if a bound is exceeded.
  */
-export function readFolder(folder: string): Promise<readonly DefinitionFile[]> {
-  return readFiles(folder, (name) => EXTENSION.test(name))
+export async function readFolder(folder: string): Promise<readonly DefinitionFile[]> {
+  return (await readFiles(folder, (name) => EXTENSION.test(name))).filter((file) => !isTestFile(file))
+}
+
+/** The files `*.test.yaml`, which say what definitions must do. */
+export async function readTestFiles(folder: string): Promise<readonly DefinitionFile[]> {
+  return (await readFiles(folder, (name) => TEST.test(name))).filter(isTestFile)
+}
+
+function isTestFile({ path, text }: DefinitionFile): boolean {
+  return TEST.test(path) && !KIND.test(text)
 }
 
 /** The same for TypeScript and JavaScript, without type declarations, tests and tool settings. */

@@ -1,12 +1,12 @@
 // millrace check | plan | apply | rollback | pause | resume | disable: deploys definitions from a folder. `check` needs
 // no node: it reads the folder with the same code.
 
-import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { makeCheckDeps as MakeCheckDeps } from '../../app.ts'
 import { SETTINGS } from '../../config/index.ts'
 import type { DefinitionFile, Finding } from '../../definitions/index.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
+import { resolveFolder } from '../definitions-folder.ts'
 import { CliError, EXIT, usageError } from '../failure.ts'
 import { confirm } from '../input.ts'
 import { addList, type Columns } from '../resource.ts'
@@ -117,14 +117,6 @@ export function addDefinitionCommands(program: Command, cli: Cli): void {
 }
 
 // --- The folder
-
-function resolveFolder(session: Session, folder: string | undefined): string {
-  if (folder !== undefined) return folder
-  const set = session.env.MILLRACE_FLOWS?.trim()
-  if (set !== undefined && set !== '') return set
-  if (existsSync('flows')) return 'flows'
-  throw usageError('which folder?', 'Name the folder with the definitions, or set MILLRACE_FLOWS.')
-}
 
 interface FolderFiles {
   /** The folder's files, and the definitions of its code, as YAML under the name of their file. */

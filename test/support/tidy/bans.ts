@@ -130,8 +130,12 @@ function dialsOut(node: ts.Node): boolean {
   )
 }
 
-/** The guard itself, clients that talk to a node from outside, and the vault that its operator configured. */
-const mayDial = /^src\/(adapters\/(http-undici|mail-smtp|vault-hashicorp)|cli|demo|sdk\/client)\//
+/**
+ * The guard itself, clients that talk to a node from outside, the vault that its operator configured, and what keeps tests of definitions
+ * off the network.
+ */
+const mayDial =
+  /^src\/(?:(?:adapters\/(?:http-undici|mail-smtp|vault-hashicorp)|cli|demo|sdk\/client)\/|app\/testing\/network-guard\.ts$)/
 
 const clockFix = 'take the time from the event in core, from the Clock port in engine.'
 const chanceFix = 'take chance from the event in core, from the Random port in engine.'

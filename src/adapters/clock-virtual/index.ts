@@ -1,0 +1,1 @@
+export { makeVirtualClock, type VirtualClock } from './clock-virtual.ts'

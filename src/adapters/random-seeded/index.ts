@@ -1,0 +1,1 @@
+export { makeSeededRandom } from './random-seeded.ts'

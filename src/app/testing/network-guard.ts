@@ -1,0 +1,40 @@
+// Keeps the functions of flow tests off the network: their `fetch` reaches the scripted vendors, and a connection is refused. Code
+// outside of a test is not affected.
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { Socket } from 'node:net'
+import type { ScriptedVendors } from './scripted-vendors.ts'
+
+const current = new AsyncLocalStorage<Pick<ScriptedVendors, 'fetch'>>()
+let guards = 0
+let restore = () => {}
+
+/** In place until the returned function is called, once. */
+export function guardNetwork(): () => void {
+  guards += 1
+  if (guards === 1) restore = replace()
+  return () => {
+    guards -= 1
+    if (guards === 0) restore()
+  }
+}
+
+/** Runs a function of a test: what it fetches is answered by the vendors of that test. */
+export function withVendors<Value>(vendors: Pick<ScriptedVendors, 'fetch'>, run: () => Value): Value {
+  return current.run(vendors, run)
+}
+
+function replace(): () => void {
+  const { fetch: realFetch } = globalThis
+  const { connect } = Socket.prototype
+  globalThis.fetch = (input, init) => (current.getStore()?.fetch ?? realFetch)(input, init)
+  Socket.prototype.connect = function (this: Socket, ...args: unknown[]) {
+    if (current.getStore() === undefined)
+      return (connect as (...given: unknown[]) => Socket).apply(this, args)
+    throw new Error('a function in a test uses no network: call other systems with fetch or a connection')
+  } as Socket['connect']
+  return () => {
+    globalThis.fetch = realFetch
+    Socket.prototype.connect = connect
+  }
+}
