@@ -7,7 +7,8 @@ import { type Fields, fieldsOf, isMap } from './written.ts'
 
 const STRATEGIES: Readonly<Record<string, string>> = {
   InPlace: 'inPlace',
-  NewInstance: 'newInstance',
+  // Nothing happens by itself, as the warning says.
+  NewInstance: 'manual',
   Manual: 'manual',
 }
 
@@ -35,6 +36,11 @@ export function rewriteMigrations(value: JsonValue, work: Rewriting): JsonValue 
         ? undefined
         : (STRATEGIES[String(migration_strategy)] ?? migration_strategy),
     )
+    if (migration_strategy === 'NewInstance') {
+      const why =
+        'an instance is not replaced by a new one; a user migrates it, and it goes on under the new version'
+      lost(work, [...was, 'migration_strategy'], why)
+    }
     if (Array.isArray(token_transformations)) {
       take('data', 'token_transformations', rewriteTransformations(token_transformations, [was, now], work))
     } else take('data', 'token_transformations', token_transformations)

@@ -2,6 +2,9 @@
 
 import { describe, expect, test } from 'vitest'
 import type { WorkflowDocument } from '../core/definitions/documents/index.ts'
+import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
+import { decodeInstance } from '../core/workflows/machine/index.ts'
+import { accept, makeWorld, SOURCE } from '../engine/engine.fixture.ts'
 import { compileDefinitions } from './index.ts'
 
 const AGENT = `kind: Agent
@@ -67,6 +70,32 @@ describe('[WL30] the examples, as written', () => {
       message:
         'this is lost in the import: nothing says what follows it, so its instances stay in the place `received` until a user fires `finish`',
     })
+  })
+
+  test('runs: an event begins an instance with its payload, which a user finishes', async () => {
+    const { document } = read(`{
+  "name": "New Issue Triage Workflow",
+  "trigger": { "type": "NATS_SUBJECT", "subject": "gitlab.events.issue.created" },
+  "initial_token_data_source": "trigger_event_payload",
+}`)
+    const world = makeWorld()
+    const source = { ...SOURCE, subject: 'gitlab.events.issue.created' }
+    const node = await world.node({ documents: [source, document as WorkflowDocument] })
+    await accept(world, node, { kind: 'issue', id: 'i1', title: 'Broken' })
+    const [row] = (await world.reads.instances({ cursor: null, limit: 9 })).items
+    expect(decodeInstance(row!)).toMatchObject({
+      workflow: 'new_issue_triage_workflow',
+      marking: { received: 1 },
+      data: { kind: 'issue', id: 'i1', title: 'Broken' },
+    })
+    const ann = { tenant: DEFAULT_TENANT, actor: 'ann', role: 'operator', permissions: [] } as const
+    const fired = node.engine.workflows.instanceActions.fire(ann, row!.id, {
+      transition: 'finish',
+      input: null,
+      comment: null,
+    })
+    await world.pass()
+    expect(await fired).toMatchObject({ state: 'completed' })
   })
 
   test('an internal event', () => {
@@ -448,6 +477,10 @@ describe('[WL30] the fields of the struct', () => {
     ],
     [withConfig({ correlation_id_path_in_payload: null }), 'correlation_id_field_in_token'],
     [{ initial_token_data_source: 'somewhere' }, 'initial_token_data_source'],
+    [
+      { migration_rules: [{ from_version: 'a', to_version: 'v1.2.3', migration_strategy: 'NewInstance' }] },
+      'migration_strategy',
+    ],
     [
       {
         triggers: [{ trigger_type: 'Manual', config: { Manual: { required_permissions: ['a', 'b'] } } }],

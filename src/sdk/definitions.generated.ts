@@ -244,8 +244,8 @@ export interface MigrationFields {
   readonly from: string
   /** The newer version. */
   readonly to: string
-  /** The instance goes on under the new version. Left out: `inPlace`. */
-  readonly strategy?: 'inPlace'
+  /** `inPlace`: the instance goes on under the new version. `manual`: so it does, one by one, when a user asks for it with a reason; migrating all passes it over. Left out: `inPlace`. */
+  readonly strategy?: 'inPlace' | 'manual'
   /** Old place and new place. Left out: places keep their names. */
   readonly places?: Readonly<Record<string, string>>
   /** What becomes of the data, in order: `rename`, `delete`, `default` or `set`. Left out: it stays as it is. */

@@ -295,7 +295,11 @@ const migration = () =>
     z.strictObject({
       from: field(name(), 'The older version.'),
       to: field(name(), 'The newer version.'),
-      strategy: optional(oneOf('inPlace'), 'The instance goes on under the new version.', '`inPlace`'),
+      strategy: optional(
+        oneOf('inPlace', 'manual'),
+        '`inPlace`: the instance goes on under the new version. `manual`: so it does, one by one, when a user asks for it with a reason; migrating all passes it over.',
+        '`inPlace`',
+      ),
       places: optional(
         z.record(name(), field(name(), 'The new place.')),
         'Old place and new place.',
@@ -653,11 +657,17 @@ function resolveTrigger(id: string, input: TriggerInput, known: Known): TriggerD
   }
 }
 
-function resolveMigration({ from, to, places = {}, data = [] }: MigrationInput): MigrationDocument {
+function resolveMigration({
+  from,
+  to,
+  strategy = 'inPlace',
+  places = {},
+  data = [],
+}: MigrationInput): MigrationDocument {
   return {
     from,
     to,
-    strategy: 'inPlace',
+    strategy,
     places,
     data: data.map((rule) => {
       if ('rename' in rule) return { rename: targetPath(rule.rename), to: targetPath(rule.to) }
