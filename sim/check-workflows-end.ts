@@ -25,6 +25,7 @@ export function checkCasesEnd(
   if (observations.cases === null) return
   checkStored(observations, model, kept)
   for (const row of dump.work) if (row.kind === 'trigger') checkTrigger(observations, model, row)
+  checkDeadLetterEvents(observations, dump)
   for (const { instance, document } of model.instances.values()) {
     const why = instance.state === 'active' ? idleReason(observations, model, instance, document) : 'ended'
     if (why === null)
@@ -70,6 +71,19 @@ function checkTrigger(observations: Observations, model: CaseModel, row: WorkRow
   if (lastError === 'EXISTS' && !model.instances.has(effectRef as Instance['id']))
     complain('gives way to no instance')
   if (isOrphans && !model.orphans.has(effectRef ?? '')) complain('is an orphan that is in no list')
+}
+
+/** A trigger that names a subject for its dead letters has emitted one event about each. */
+function checkDeadLetterEvents({ cases, violate }: Observations, dump: StoreDump) {
+  const told = new Map<string, number>()
+  for (const { dedupKey } of dump.events) told.set(dedupKey, (told.get(dedupKey) ?? 0) + 1)
+  for (const { id, kind, state, definition, step } of dump.work) {
+    if (kind !== 'trigger' || state !== 'dead') continue
+    const trigger = cases?.byHash(definition)?.triggers.find((one) => one.id === step)
+    const wanted = trigger?.deadLetter === undefined ? 0 : 1
+    const count = told.get(`dead-letter:${id}`) ?? 0
+    if (count !== wanted) violate('N2', `dead trigger item ${short(id)} has ${count} events of ${wanted}`)
+  }
 }
 
 /** null: it should have gone on by itself. */

@@ -231,6 +231,32 @@ const PLANTED: readonly Bug[] = [
       }
     }),
   },
+  {
+    name: 'rejected-and-not-told',
+    about: 'an event over the limit of its trigger is a dead letter, and the event about it is not stored',
+    breaks: ['N2'],
+    profile: (profile) => ({ ...only({ asked: 1 })(profile), hasLimits: true }),
+    store: changing((commit) => ({
+      ...commit,
+      writes: commit.writes.filter(
+        (write) => write.w !== 'event.append' || write.event.subject !== 'order.refused',
+      ),
+    })),
+  },
+  {
+    name: 'rejected-and-dropped',
+    about: 'an event over the limit of its trigger is passed over, without a dead letter',
+    breaks: ['FL3', 'N2'],
+    profile: (profile) => ({ ...only({ asked: 1 })(profile), hasLimits: true }),
+    store: changing((commit) => ({
+      ...commit,
+      writes: commit.writes.flatMap((write) => {
+        if (write.w === 'deadLetter.put' && write.row.reason === 'over_rate_limit') return []
+        if (write.w !== 'work.settle' || write.note.class !== 'rate_limited') return [write]
+        return [{ ...write, to: 'skipped', note: { ...write.note, lastError: 'RATE_LIMITED' } }]
+      }),
+    })),
+  },
 ]
 
 export const CASE_BUGS: readonly Bug[] = PLANTED.map((bug) => ({ ...bug, hasCases: true }))

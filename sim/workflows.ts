@@ -271,8 +271,19 @@ function drawNet(rng: Rng): WorkflowDocument {
   })
 }
 
-export function drawCases(rng: Rng): Cases {
-  const first = [CHAIN, DESK, COMBO, CHILD, drawNet(rng)]
+/** Takes few events, and tells of those that it rejects. */
+const LIMITED: WorkflowDocument = {
+  ...DESK,
+  triggers: DESK.triggers.map((trigger) => ({
+    ...trigger,
+    rateLimit: { profile: null, perMinute: 12, burst: 1 },
+    onLimit: 'reject',
+    deadLetter: { subject: 'order.refused' },
+  })),
+}
+
+export function drawCases(rng: Rng, hasLimits: boolean): Cases {
+  const first = [CHAIN, hasLimits ? LIMITED : DESK, COMBO, CHILD, drawNet(rng)]
   const second = first.map((document) => ({ ...document, description: 'the second', version: '2.0.0' }))
   const hashes = new Map([...first, ...second].map((document) => [hashDocument(document), document]))
   return {

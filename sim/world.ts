@@ -135,7 +135,7 @@ function makeWorld(options: RunOptions): World {
   const trace = (who: string, what: () => string) =>
     onLine?.(`${String(time.now() - startAt).padStart(8)} ${who.padEnd(6)} ${what()}`)
   const primary = makePrimary({ time, trace })
-  const cases = profile.hasCases ? drawCases(rng.fork('net')) : null
+  const cases = profile.hasCases ? drawCases(rng.fork('net'), profile.hasLimits === true) : null
   const observations = makeObservations(trace, cases)
   const whole = makeData(options.store, () => faults.commit())
   const data = bug?.data?.(whole) ?? whole

@@ -37,6 +37,16 @@ describe('a route that waits for a subject that nothing can publish', () => {
   })
 
   test.each([
+    ['gitlab.events.mergerequest.opened', 'gitlab.events.merge_request.created'],
+    ['gitlab.events.merge-request.merge', 'gitlab.events.merge_request.merged'],
+    ['gitlab.events.issue.opened', 'gitlab.events.issue.created'],
+    ['gitlab.events.workitem.close', 'gitlab.events.work_item.closed'],
+  ])('[CA16] %s is another spelling of %s', (on, near) => {
+    const [finding] = told(`${GITHUB.replaceAll('github', 'gitlab')}---\n${route(`[${on}]`)}`)
+    expect(finding).toMatchObject({ suggestion: near })
+  })
+
+  test.each([
     ['github.events.issues.opened'],
     ['github.events.>'],
     ['github.events.*.opened'],

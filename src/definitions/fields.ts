@@ -241,7 +241,8 @@ export function documentNameFault(text: string): string | null {
     : 'a name has small letters and digits, joined by `_` or `-`, and begins with a letter'
 }
 
-function nameLike(text: string): string {
+/** A name made of a text; empty: there is none. */
+export function nameLike(text: string): string {
   const words = text
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
     .toLowerCase()
@@ -432,6 +433,17 @@ export function pattern() {
   const check = (text: string, context: Refinement) => {
     if (refuseTemplate(text, context)) return
     const parsed = parsePattern(text)
+    if (!parsed.ok)
+      report(context, parsed.problem.message, { rule: 'subject', offset: parsed.problem.offset })
+  }
+  return stringOf('name', check)
+}
+
+/** A fixed subject. */
+export function subjectName() {
+  const check = (text: string, context: Refinement) => {
+    if (refuseTemplate(text, context)) return
+    const parsed = parseSubject(text)
     if (!parsed.ok)
       report(context, parsed.problem.message, { rule: 'subject', offset: parsed.problem.offset })
   }

@@ -41,6 +41,12 @@ export function moved(work: Rewriting, now: FieldPath, was: FieldPath, message?:
   work.notes.push({ rule: 'imported', severity: 'info', message, path: was, onKey: true })
 }
 
+/** Records that what is written at `was` has no counterpart. */
+export function lost(work: Rewriting, was: FieldPath, why: string): void {
+  const message = `this is lost in the import: ${why}`
+  work.notes.push({ rule: 'imported', severity: 'warning', message, path: was, onKey: true })
+}
+
 /** The document as it was rewritten. */
 export function rewritten(document: ReadDocument, value: ReadDocument['value'], work: Rewriting): Imported {
   const locate = (remark: Remark) => document.locate(placedBack(remark, work.origins))

@@ -1,14 +1,28 @@
 // Other spellings of a workflow, as in older documents: `id`, `initial_place`, `trigger` with a type, lists of places
 // and transitions, mappings. Rewritten before anything is checked, with positions preserved, so that the same workflow
-// has the same hash.
+// has the same hash. A note says what each field became, and a warning what was lost.
 
 import type { JsonValue } from '../core/foundation/json/index.ts'
+import { documentNameFault, nameLike } from './fields.ts'
 import type { FieldPath } from './finding.ts'
-import { type Imported, moved, type Rewriting, rewritten } from './import-origins.ts'
+import { type Imported, lost, moved, type Rewriting, rewritten } from './import-origins.ts'
+import { payloadOf, rewriteTrigger } from './import-triggers.ts'
+import { rewriteCompatibility, rewriteMigrations, rewriteSecurity } from './import-versions.ts'
 import type { ReadDocument } from './read.ts'
 import { type Fields, fieldsOf, isMap } from './written.ts'
 
-const SPELLINGS = ['initial_place', 'trigger', 'token_schema', 'initial_data_mapping'] as const
+const SPELLINGS = [
+  'initial_place',
+  'trigger',
+  'token_schema',
+  'initial_data_mapping',
+  'initial_token_data_mapping',
+  'update_token_data_mapping',
+  'initial_token_data_source',
+  'migration_rules',
+  'backward_compatibility',
+  'security_config',
+] as const
 
 /** null: it has none of these spellings. */
 export function importSpelling(document: ReadDocument): Imported | null {
@@ -30,49 +44,123 @@ function rewriteWorkflow(value: Fields, work: Rewriting): Fields {
     trigger,
     token_schema,
     initial_data_mapping,
+    initial_token_data_mapping,
+    update_token_data_mapping,
+    initial_token_data_source,
+    migration_rules,
+    backward_compatibility,
+    security_config,
     places,
     transitions,
     ...rest
   } = value
-  const result: Record<string, JsonValue> = { kind: 'Workflow', ...rest }
-  if (id !== undefined) {
-    result.name = id
-    moved(work, ['name'], ['id'], 'read as `name`')
-    if (name !== undefined && rest.description === undefined) {
-      result.description = name
-      moved(work, ['description'], ['name'], 'read as `description`')
-    }
-  } else if (name !== undefined) result.name = name
+  const result: Record<string, JsonValue> = { kind: 'Workflow', ...rest, ...rewriteNames(value, work) }
   if (initial_place !== undefined) {
     result.start = initial_place
     moved(work, ['start'], ['initial_place'], 'read as `start`')
   }
-  const map = rewriteMapping(value, work)
+  const permissions: string[] = []
   if (trigger !== undefined || Array.isArray(rest.triggers))
-    result.triggers = rewriteTriggers(value, map, work)
+    result.triggers = rewriteTriggers(value, work, permissions)
   if (places !== undefined) result.places = rewriteList(places, 'places', rewritePlace, work)
   if (transitions !== undefined)
     result.transitions = rewriteList(transitions, 'transitions', rewriteTransition, work)
+  if (migration_rules !== undefined) result.migrations = rewriteMigrations(migration_rules, work)
+  if (backward_compatibility !== undefined)
+    result.compatibility = rewriteCompatibility(backward_compatibility, work)
+  if (security_config !== undefined || permissions.length > 0)
+    result.security = rewriteSecurity(security_config, permissions, work)
+  if (places === undefined && transitions === undefined) addPlaces(result, work)
+  else addEnds(result, Array.isArray(places), work)
+  for (const field of OPTIONAL) if (result[field] === null) delete result[field]
   return result
 }
 
-/** `initial_data_mapping`, by itself or in `token_schema`. */
-function rewriteMapping(
-  { token_schema, initial_data_mapping }: Fields,
-  work: Rewriting,
-): { readonly value: Fields; readonly was: FieldPath } | null {
-  const inner = fieldsOf(token_schema).initial_data_mapping
-  const written = initial_data_mapping ?? inner
-  if (written === undefined) return null
-  const was =
-    initial_data_mapping === undefined ? ['token_schema', 'initial_data_mapping'] : ['initial_data_mapping']
-  moved(work, ['triggers', 0, 'map'], was, 'read as `map` of the trigger')
-  return { value: rewriteTexts(fieldsOf(written), was, ['triggers', 0, 'map'], payloadOf, work), was }
+/** What may be null instead of left out. */
+const OPTIONAL = ['description', 'triggers', 'migrations', 'compatibility', 'security']
+
+/** An excerpt without places: its instances stay where they begin, until a user finishes them. */
+function addPlaces(result: Record<string, JsonValue>, work: Rewriting) {
+  const start = typeof result.start === 'string' ? result.start : 'received'
+  result.start = start
+  result.places = { [start]: { type: 'waiting' }, finished: { type: 'final' } }
+  result.transitions = { finish: { from: start, to: 'finished', on: 'manual' } }
+  const why = `nothing says what follows it, so its instances stay in the place \`${start}\` until a user fires \`finish\``
+  lost(work, ['trigger'], why)
 }
 
-/** What an event brings is the payload. */
-function payloadOf(text: string): string {
-  return text.replace(/^event_data\b/, 'payload')
+/** Older documents name no ends: where no place is one, they are the places that no transition leaves. */
+function addEnds(result: Record<string, JsonValue>, isList: boolean, work: Rewriting) {
+  const places = fieldsOf(result.places)
+  const isNamed = (place: JsonValue) => {
+    const { type, final } = fieldsOf(place)
+    return type !== undefined || final !== undefined
+  }
+  if (Object.values(places).some(isNamed)) return
+  const left = new Set(
+    Object.values(fieldsOf(result.transitions)).flatMap((one) => {
+      const { from, fromAny } = fieldsOf(one)
+      return [from, fromAny].flat()
+    }),
+  )
+  result.places = Object.fromEntries(
+    Object.entries(places).map(([name, place]) => {
+      if (left.has(name) || name === result.start || !isMap(place)) return [name, place]
+      const was: FieldPath = ['places', isList ? Object.keys(places).indexOf(name) : name]
+      moved(work, ['places', name], was, 'read as `final`: no transition leaves it')
+      return [name, { ...fieldsOf(place), final: true }]
+    }),
+  )
+}
+
+/** The id is the name; without an id, a name for people becomes one. */
+function rewriteNames({ id, name, description }: Fields, work: Rewriting): Fields {
+  const isTaken = description !== undefined && description !== null
+  if (id !== undefined) {
+    moved(work, ['name'], ['id'], 'read as `name`')
+    if (name === undefined || isTaken) return { name: id }
+    moved(work, ['description'], ['name'], 'read as `description`')
+    return { name: id, description: name }
+  }
+  if (typeof name !== 'string' || documentNameFault(name) === null) return name === undefined ? {} : { name }
+  const short = nameLike(name)
+  if (short === '') return { name }
+  const as = isTaken ? '' : ', and as `description`'
+  moved(work, ['name'], ['name'], `read as the name \`${short}\`${as}`)
+  return isTaken ? { name: short } : { name: short, description: name }
+}
+
+interface Mapping {
+  readonly was: FieldPath
+  readonly value: Fields
+}
+
+/** What a new token gets: the payload as a whole, single values of it, or both. */
+function rewriteMapping(value: Fields, now: FieldPath, work: Rewriting): Fields | null {
+  const map: Record<string, JsonValue> = {}
+  const { initial_token_data_source: source } = value
+  if (source === 'trigger_event_payload') {
+    map.data = 'payload'
+    const at: FieldPath = ['initial_token_data_source']
+    moved(work, now, at, 'read as `map` of the trigger: the payload is the data')
+  } else if (source !== undefined && source !== null) {
+    lost(work, ['initial_token_data_source'], 'the only source that is known is `trigger_event_payload`')
+  }
+  for (const { was, value: written } of mappingsOf(value)) {
+    moved(work, now, was, 'read as `map` of the trigger')
+    Object.assign(map, rewriteTexts(written, was, now, payloadOf, work))
+  }
+  return Object.keys(map).length === 0 ? null : map
+}
+
+function mappingsOf(value: Fields): readonly Mapping[] {
+  const named = (names: FieldPath, written: JsonValue | undefined): readonly Mapping[] =>
+    written === undefined || written === null ? [] : [{ was: names, value: fieldsOf(written) }]
+  return [
+    ...named(['token_schema', 'initial_data_mapping'], fieldsOf(value.token_schema).initial_data_mapping),
+    ...named(['initial_data_mapping'], value.initial_data_mapping),
+    ...named(['initial_token_data_mapping'], value.initial_token_data_mapping),
+  ]
 }
 
 function rewriteTexts(
@@ -94,11 +182,8 @@ function rewriteTexts(
 }
 
 /** `trigger` is the first, and those of `triggers` follow, in whichever spelling each is written. */
-function rewriteTriggers(
-  { trigger, triggers }: Fields,
-  map: { readonly value: Fields } | null,
-  work: Rewriting,
-): JsonValue {
+function rewriteTriggers(value: Fields, work: Rewriting, permissions: string[]): JsonValue {
+  const { trigger, triggers, update_token_data_mapping: update } = value
   const first = trigger === undefined ? [] : [{ one: trigger, was: ['trigger'] as FieldPath }]
   const others = Array.isArray(triggers)
     ? triggers.map((one: JsonValue, index) => ({ one, was: ['triggers', index] as FieldPath }))
@@ -107,47 +192,32 @@ function rewriteTriggers(
     moved(work, ['triggers'], ['trigger'], 'read as the first of `triggers`')
     moved(work, ['triggers', 0], ['trigger'])
   }
-  return [...first, ...others].map(({ one, was }, index) => {
+  const written = [...first, ...others].map(({ one, was }, index) => {
     const now: FieldPath = ['triggers', index]
     if (was[0] === 'triggers' && was[1] !== index) moved(work, now, was)
-    if (!isMap(one) && was[0] === 'triggers') return one
-    const written = rewriteTrigger(fieldsOf(one), was, now, work)
-    return map === null || index > 0 ? written : { map: map.value, ...written }
+    return isMap(one) || was[0] !== 'triggers'
+      ? rewriteTrigger(fieldsOf(one), was, now, work, permissions)
+      : one
   })
-}
-
-const ACTIONS: Readonly<Record<string, string>> = {
-  CreateNewInstance: 'create',
-  CreateNew: 'create',
-  UpdateExistingInstance: 'update',
-  UpdateExisting: 'update',
-  CreateOrUpdate: 'createOrUpdate',
-}
-
-/** Of `{ type: NATS_SUBJECT | NATS_MESSAGE | INTERNAL_EVENT, subject | event_name, config }`. */
-function rewriteTrigger(trigger: Fields, was: FieldPath, now: FieldPath, work: Rewriting): Fields {
-  const { type, config, ...outer } = trigger
-  const isKnown = typeof type === 'string' && /^(?:(?:EXTERNAL_)?NATS_\w+|INTERNAL_EVENT)$/.test(type)
-  const result: Record<string, JsonValue> = isKnown || type === undefined ? {} : { type }
-  const take = (from: Fields, at: FieldPath) => {
-    for (const [name, value] of Object.entries(from)) {
-      const [field, written] = triggerField(name, value)
-      result[field] = written
-      moved(work, [...now, field], [...at, name], field === name ? undefined : `read as \`${field}\``)
-    }
-  }
-  take(outer, was)
-  take(fieldsOf(config), [...was, 'config'])
-  return result
-}
-
-function triggerField(name: string, value: JsonValue): readonly [string, JsonValue] {
-  if (name === 'subject' || name === 'event_name') return ['on', value]
-  if (/^correlation_id_path(?:_in_payload|_in_event)?$/.test(name)) {
-    return ['correlate', typeof value === 'string' ? payloadOf(value) : value]
-  }
-  if (name === 'action_type') return ['action', ACTIONS[String(value)] ?? value]
-  return [name, value]
+  const isUpdate = (one: JsonValue) => fieldsOf(one).action === 'update'
+  const hasUpdate = update !== undefined && update !== null
+  // New tokens are of the first trigger, unless another mapping is for those that update.
+  const creator = hasUpdate
+    ? Math.max(
+        0,
+        written.findIndex((one) => !isUpdate(one)),
+      )
+    : 0
+  const initial = rewriteMapping(value, ['triggers', creator, 'map'], work)
+  return written.map((one, index) => {
+    if (!isMap(one)) return one
+    if (index === creator && initial !== null) return { map: initial, ...fieldsOf(one) }
+    if (!hasUpdate || !isUpdate(one)) return one
+    const at: FieldPath = ['update_token_data_mapping']
+    const to: FieldPath = ['triggers', index, 'map']
+    moved(work, to, at, 'read as `map` of the triggers that update')
+    return { map: rewriteTexts(fieldsOf(update), at, to, payloadOf, work), ...fieldsOf(one) }
+  })
 }
 
 /** A list whose entries have an `id` becomes a map; the order stays. */

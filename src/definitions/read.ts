@@ -5,6 +5,7 @@ import { type Document, isScalar, parseAllDocuments } from 'yaml'
 import { JsonError, type JsonValue, parseJson } from '../core/foundation/json/index.ts'
 import { locate, startOf } from './field-positions.ts'
 import type { Finding, Remark } from './finding.ts'
+import { strictJson } from './json-comments.ts'
 import {
   DEPTH_MAX,
   type DefinitionFile,
@@ -52,8 +53,9 @@ function readFile(source: SourceText, documents: ReadDocument[]): void {
     report(source, 'tooLarge', `a file has at most ${FILE_BYTES_MAX} bytes: split it`, 0)
     return
   }
-  if (source.isJson && !isReadableJson(source)) return
-  const parsed = parse(source)
+  const text = source.isJson ? strictJson(source.text) : source.text
+  if (source.isJson && !isReadableJson(source, text)) return
+  const parsed = parse(source, text)
   if (parsed === null) return
   for (const [index, document] of parsed.entries()) {
     if (index >= DOCUMENTS_MAX) {
@@ -65,9 +67,9 @@ function readFile(source: SourceText, documents: ReadDocument[]): void {
   }
 }
 
-function isReadableJson(source: SourceText): boolean {
+function isReadableJson(source: SourceText, text: string): boolean {
   try {
-    parseJson(source.text, { depth: DEPTH_MAX })
+    parseJson(text, { depth: DEPTH_MAX })
     return true
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
@@ -77,9 +79,9 @@ function isReadableJson(source: SourceText): boolean {
   }
 }
 
-function parse(source: SourceText): readonly Document.Parsed[] | null {
+function parse(source: SourceText, text: string): readonly Document.Parsed[] | null {
   try {
-    const documents = parseAllDocuments(source.text, {
+    const documents = parseAllDocuments(text, {
       intAsBigInt: true,
       prettyErrors: false,
       resolveKnownTags: false,

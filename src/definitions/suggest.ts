@@ -7,6 +7,9 @@ export { closest }
 /** The subject that differs least from a pattern, token by token; none if all differ too much. */
 export function closestSubject(pattern: string, subjects: readonly string[]): string | undefined {
   const wanted = pattern.split('.')
+  const meant = meaningOf(pattern)
+  const same = subjects.find((subject) => meaningOf(subject) === meant)
+  if (same !== undefined) return same
   let best: string | undefined
   let bestDistance = Infinity
   for (const subject of subjects) {
@@ -19,6 +22,26 @@ export function closestSubject(pattern: string, subjects: readonly string[]): st
   }
   // More than a third of it is not a typing error.
   return bestDistance <= Math.max(2, pattern.length / 3) ? best : undefined
+}
+
+/** Words that vendors use for the same change. */
+const CHANGES: Readonly<Record<string, string>> = Object.fromEntries(
+  [
+    ['created', 'create', 'opened', 'open', 'new', 'added'],
+    ['updated', 'update', 'changed', 'edited', 'modified'],
+    ['closed', 'close'],
+    ['reopened', 'reopen'],
+    ['merged', 'merge'],
+    ['deleted', 'delete', 'removed', 'destroyed'],
+    ['approved', 'approve'],
+  ].flatMap(([one = '', ...others]) => others.map((other) => [other, one])),
+)
+
+/** Equal for subjects that say the same in other spellings: `mergerequest.opened`, `merge_request.created`. */
+function meaningOf(subject: string): string {
+  const tokens = subject.toLowerCase().replaceAll(/[_-]/g, '').split('.')
+  const last = tokens.at(-1) ?? ''
+  return [...tokens.slice(0, -1), Object.hasOwn(CHANGES, last) ? CHANGES[last] : last].join('.')
 }
 
 const TOKEN_PRICE = 3

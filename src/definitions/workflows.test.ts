@@ -116,6 +116,11 @@ const ROWS: readonly Row[] = [
   ['[WL11]', trigger('manual: {}, ¦where: payload.x'), 'it belongs to `on`'],
   ['[WL11]', trigger('schedule: { cron: "0 6 * * *" }, ¦rateLimit: { perMinute: 5 }'), 'it belongs to `on`'],
   ['[WL11]', trigger('on: a.b, ¦fire: go'), 'write `action: update`'],
+  ['[WL11]', trigger('manual: {}, ¦retry: STEP'), 'it belongs to `on`'],
+  ['[WL11]', trigger('manual: {}, ¦maxProcessingTime: 1m'), 'it belongs to `on`'],
+  ['[WL11]', trigger('manual: {}, ¦deadLetter: { subject: a.c }'), 'it belongs to `on`'],
+  ['[WL11]', trigger('on: a.b, ¦onLimit: reject'), 'write `rateLimit`, too'],
+  ['[WL11]', trigger('on: a.>, deadLetter: { subject: ¦a.failed }'), 'would come back to it'],
   ['[WL11]', trigger('on: a.b, ¦buffer: 1h'), 'write `action: update`'],
   ['[WL11]', trigger('on: a.b, ¦unique: live'), 'write `correlate`'],
   ['[WL11]', trigger('on: a.b, action: update, correlate: payload.id, ¦unique: live'), 'this makes none'],
@@ -283,6 +288,23 @@ describe('the normal form', () => {
     expect(asked(', retry: STEP')?.profile).toBe('STEP')
     const route = compile(`kind: Route\nname: r\non: a.b\ndo: { agent: judge, with: { title: x } }\n${agent}`)
     expect(route.documents.find((one) => one.kind === 'Route')?.retry.attempts).toBe(2)
+  })
+
+  test('[TG30] [TG31] [TG32] [TG33] has the limits of a trigger only where they are written', () => {
+    const limits =
+      'rateLimit: { perMinute: 5 }, onLimit: reject, retry: { attempts: 2, delays: [1s] }, maxProcessingTime: 30s, deadLetter: { subject: a.failed }'
+    const triggerOf = (text: string) => {
+      const { documents } = compile(trigger(text))
+      return (documents[0] as WorkflowDocument).triggers[0]
+    }
+    expect(triggerOf(`on: a.b, ${limits}`)).toMatchObject({
+      onLimit: 'reject',
+      retry: { profile: null, attempts: 2, delaysMs: [1_000] },
+      maxProcessingMs: 30_000,
+      deadLetter: { subject: 'a.failed' },
+    })
+    const usual = triggerOf('on: a.b, rateLimit: { perMinute: 5 }, onLimit: wait')
+    expect(usual).toEqual(triggerOf('on: a.b, rateLimit: { perMinute: 5 }'))
   })
 
   test('[WL21] keeps the order in which places and transitions are written', () => {

@@ -45,6 +45,8 @@ test('[CA19] lists what can be published, by source and by a part of the text', 
   expect(pushed.body.items).toMatchObject([
     { subject: 'github.events.push', mapping: 'github', hasSchema: true },
   ])
+  const spelled = await world.get('/catalog?q=pull-request.opened')
+  expect(spelled.body.items).toMatchObject([{ subject: 'github.events.pull_request.opened' }])
   const emitted = await world.get('/catalog?source=route:book')
   expect(emitted.body.items).toMatchObject([{ subject: 'books.>', hasSchema: false }])
 })

@@ -56,12 +56,12 @@ export function addCatalogRoutes(app: FastifyInstance, api: Pick<HttpApi, 'defin
   on('listCatalog', async (request, reply) => {
     const { source, q = '', wanted, limit, cursor } = readFilter(request.query)
     const { entries, routes } = await readCatalog(api, request.caller.tenant)
-    const text = q.toLowerCase()
+    const text = plain(q)
     const isWanted = wanted === undefined ? () => true : wantedBy(routes, wanted)
     const found = entries.filter(
       (entry) =>
         (source === undefined || entry.source === source) &&
-        (`${entry.subject} ${entry.description ?? ''}`.toLowerCase().includes(text) || text === '') &&
+        (plain(`${entry.subject} ${entry.description ?? ''}`).includes(text) || text === '') &&
         isWanted(entry),
     )
     const from = cursor === null ? 0 : placeAfter(found, cursor)
@@ -153,4 +153,9 @@ function showEntry({ subject, source, mapping, description, schema, example }: P
     hasSchema: schema !== null,
     ...(example === undefined ? {} : { example }),
   }
+}
+
+/** `mergerequest` finds `merge_request`. */
+function plain(text: string): string {
+  return text.toLowerCase().replaceAll(/[_-]/g, '')
 }

@@ -164,8 +164,19 @@ export interface TriggerFields {
   readonly fire?: string
   /** How long an update waits for its instance, before it is an orphan. Left out: `1h`. */
   readonly buffer?: DurationText
-  /** How many events are taken: a policy in place, or the name of a profile. Others wait. Left out: as many as come. */
+  /** How many events are taken: a policy in place, or the name of a profile. Others do what `onLimit` says. Left out: as many as come. */
   readonly rateLimit?: string | RateDefinition
+  /** What an event over `rateLimit` does: it waits for its turn, or is a dead letter, which can be replayed. Left out: `wait`. */
+  readonly onLimit?: 'wait' | 'reject'
+  /** How often an event is tried that its instance refuses or that cannot be mapped: a profile, or a policy in place. Left out: such an event is a dead letter at once. */
+  readonly retry?: string | RetryDefinition
+  /** How long an event may take from its first try on, the wait for its instance excepted; then it is a dead letter. Left out: no limit. */
+  readonly maxProcessingTime?: DurationText
+  /** An event about each of its dead letters. Left out: none. */
+  readonly deadLetter?: {
+    /** Of an event with the payload and why it failed. */
+    readonly subject: string
+  }
 }
 
 export interface PlaceFields {
@@ -233,8 +244,8 @@ export interface MigrationFields {
   readonly from: string
   /** The newer version. */
   readonly to: string
-  /** The instance goes on under the new version. Left out: `inPlace`. */
-  readonly strategy?: 'inPlace'
+  /** `inPlace`: the instance goes on under the new version. `manual`: so it does, one by one, when a user asks for it with a reason; migrating all passes it over. Left out: `inPlace`. */
+  readonly strategy?: 'inPlace' | 'manual'
   /** Old place and new place. Left out: places keep their names. */
   readonly places?: Readonly<Record<string, string>>
   /** What becomes of the data, in order: `rename`, `delete`, `default` or `set`. Left out: it stays as it is. */
@@ -788,12 +799,12 @@ export interface WorkflowFields {
     readonly permissions?: readonly string[]
     /** What is needed to see or touch its instances at all. Left out: nothing. */
     readonly required?: readonly string[]
-    /** How secret it is, for people. Left out: not said. */
+    /** `confidential` and `restricted`: every value is encrypted at rest. Viewers do not see the values of confidential instances, and only admins see those of restricted ones. Left out: not said. */
     readonly classification?: 'public' | 'internal' | 'confidential' | 'restricted'
-    /** Paths in `data` and `metadata` that are sealed at rest and hidden from viewers. Left out: none. */
-    readonly encrypt?: readonly string[]
-    /** `full`: history keeps values that changed. `changes`: only their paths. Left out: `full`. */
-    readonly audit?: 'full' | 'changes'
+    /** Paths in `data` and `metadata` that are encrypted at rest and hidden from viewers; `all`: every value of both. Left out: none; all where `classification` is `confidential` or `restricted`. */
+    readonly encrypt?: readonly string[] | 'all'
+    /** `full`: history stores the values that changed. `detailed` (or `changes`): only their paths. `basic`: only steps and tokens. `none`: only the beginning, the end and what users did. Left out: `full`. */
+    readonly audit?: 'full' | 'detailed' | 'basic' | 'none' | 'changes'
   }
 }
 

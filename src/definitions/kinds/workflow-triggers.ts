@@ -1,10 +1,12 @@
 // Checks the triggers of a workflow: what belongs to which kind, and how an event finds its instance.
 
+import { matchesPattern, parseSubject } from '../../core/events/subject/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
 import { checkCron } from '../actions/index.ts'
 import type { Surroundings } from '../document-context.ts'
 import type { FieldPath, Remark } from '../finding.ts'
 import { checkProfileName } from '../profiles.ts'
+import { checkRetry } from '../retries.ts'
 import { listed } from '../suggest.ts'
 import { type Fields, fieldsOf, isMap } from '../written.ts'
 import { checkNames } from './workflow-names.ts'
@@ -42,6 +44,8 @@ function checkTrigger(
     ...checkKeysGiven(trigger, at, workflow),
     ...checkNames(trigger.fire, [...at, 'fire'], 'transition', workflow),
     ...checkProfileName(trigger.rateLimit, 'rate', [...at, 'rateLimit'], around.profiles),
+    ...checkRetry(trigger.retry, around, [...at, 'retry']),
+    ...checkDeadLetter(trigger, at),
     ...checkCron(fieldsOf(trigger.schedule), [...at, 'schedule']),
     ...checkPermission(permission, [...at, 'manual', 'permission'], workflow),
     ...checkInput(input, [...at, 'manual', 'input']),
@@ -54,6 +58,10 @@ function checkCompany(trigger: Fields, sort: string, at: FieldPath): readonly Re
   const wrong: Record<string, string | false> = {
     where: sort !== 'on' && '`where` chooses among events: it belongs to `on`',
     rateLimit: sort !== 'on' && '`rateLimit` is about events: it belongs to `on`',
+    retry: sort !== 'on' && '`retry` is about events: it belongs to `on`',
+    maxProcessingTime: sort !== 'on' && '`maxProcessingTime` is about events: it belongs to `on`',
+    deadLetter: sort !== 'on' && '`deadLetter` is about events: it belongs to `on`',
+    onLimit: trigger.rateLimit === undefined && '`onLimit` is about the limit: write `rateLimit`, too',
     fire: action === 'create' && '`fire` is what an update does: write `action: update` or `createOrUpdate`',
     buffer:
       action !== 'update' && '`buffer` is how long an update waits for its instance: write `action: update`',
@@ -68,6 +76,16 @@ function checkCompany(trigger: Fields, sort: string, at: FieldPath): readonly Re
       ? [{ rule: 'trigger', message, path: [...at, field], onKey: true }]
       : [],
   )
+}
+
+/** Its dead letters would come back to it. */
+function checkDeadLetter({ on, deadLetter }: Fields, at: FieldPath): readonly Remark[] {
+  const { subject } = fieldsOf(deadLetter)
+  if (typeof subject !== 'string' || !parseSubject(subject).ok) return []
+  const back = [on].flat().find((one) => typeof one === 'string' && matchesPattern(one, subject))
+  if (back === undefined) return []
+  const message = `the trigger itself wants \`${subject}\` by \`on: ${String(back)}\`: what failed would come back to it`
+  return [{ rule: 'trigger', message, path: [...at, 'deadLetter', 'subject'] }]
 }
 
 function checkCorrelation(trigger: Fields, at: FieldPath): readonly Remark[] {

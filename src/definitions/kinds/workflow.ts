@@ -31,6 +31,7 @@ import {
   path,
   pick,
   reference,
+  subjectName,
   target,
 } from '../fields.ts'
 import { checkSensitiveWorkflow } from '../sensitive.ts'
@@ -255,8 +256,30 @@ const trigger = () =>
         ),
         rateLimit: optional(
           z.union([reference(), ratePolicy('')]),
-          'How many events are taken: a policy in place, or the name of a profile. Others wait.',
+          'How many events are taken: a policy in place, or the name of a profile. Others do what `onLimit` says.',
           'as many as come',
+        ),
+        onLimit: optional(
+          oneOf('wait', 'reject'),
+          'What an event over `rateLimit` does: it waits for its turn, or is a dead letter, which can be replayed.',
+          '`wait`',
+        ),
+        retry: optional(
+          z.union([reference(), retryInline()]),
+          'How often an event is tried that its instance refuses or that cannot be mapped: a profile, or a policy in place.',
+          'such an event is a dead letter at once',
+        ),
+        maxProcessingTime: optional(
+          duration(SECOND, 30 * DAY),
+          'How long an event may take from its first try on, the wait for its instance excepted; then it is a dead letter.',
+          'no limit',
+        ),
+        deadLetter: optional(
+          z.strictObject({
+            subject: field(subjectName(), 'Of an event with the payload and why it failed.'),
+          }),
+          'An event about each of its dead letters.',
+          'none',
         ),
       })
       .meta({ oneOf: [{ required: ['on'] }, { required: ['schedule'] }, { required: ['manual'] }] }),
@@ -272,7 +295,11 @@ const migration = () =>
     z.strictObject({
       from: field(name(), 'The older version.'),
       to: field(name(), 'The newer version.'),
-      strategy: optional(oneOf('inPlace'), 'The instance goes on under the new version.', '`inPlace`'),
+      strategy: optional(
+        oneOf('inPlace', 'manual'),
+        '`inPlace`: the instance goes on under the new version. `manual`: so it does, one by one, when a user asks for it with a reason; migrating all passes it over.',
+        '`inPlace`',
+      ),
       places: optional(
         z.record(name(), field(name(), 'The new place.')),
         'Old place and new place.',
@@ -326,17 +353,17 @@ const security = () =>
     ),
     classification: optional(
       oneOf('public', 'internal', 'confidential', 'restricted'),
-      'How secret it is, for people.',
+      '`confidential` and `restricted`: every value is encrypted at rest. Viewers do not see the values of confidential instances, and only admins see those of restricted ones.',
       'not said',
     ),
     encrypt: optional(
-      z.array(path()).max(100),
-      'Paths in `data` and `metadata` that are sealed at rest and hidden from viewers.',
-      'none',
+      z.union([z.array(path()).max(100), oneOf('all')]),
+      'Paths in `data` and `metadata` that are encrypted at rest and hidden from viewers; `all`: every value of both.',
+      'none; all where `classification` is `confidential` or `restricted`',
     ),
     audit: optional(
-      oneOf('full', 'changes'),
-      '`full`: history keeps values that changed. `changes`: only their paths.',
+      oneOf('full', 'detailed', 'basic', 'none', 'changes'),
+      '`full`: history stores the values that changed. `detailed` (or `changes`): only their paths. `basic`: only steps and tokens. `none`: only the beginning, the end and what users did.',
       '`full`',
     ),
   })
@@ -457,6 +484,8 @@ transitions:
 /** How long an update waits for its instance, if its trigger does not say. */
 const BUFFER_MS = HOUR
 const LOCK_TTL_MS = 30 * MINUTE
+/** All values of an instance. */
+const WHOLE = ['data', 'metadata']
 /** The name of a bare string under `correlate`. */
 const USUAL_KEY = 'default'
 
@@ -521,8 +550,8 @@ function resolveRest(input: WorkflowInput): Partial<WorkflowDocument> {
             permissions: security.permissions ?? [],
             ...(security.required === undefined ? {} : { required: security.required }),
             ...(security.classification === undefined ? {} : { classification: security.classification }),
-            encrypt: (security.encrypt ?? []).map(targetPath),
-            audit: security.audit ?? 'full',
+            encrypt: security.encrypt === 'all' ? [...WHOLE] : (security.encrypt ?? []).map(targetPath),
+            audit: security.audit === 'detailed' ? 'changes' : (security.audit ?? 'full'),
           },
         }),
   }
@@ -588,8 +617,9 @@ function resolveOnFailure({ undo, through, to }: OnFailureInput): OnFailureDocum
 
 function resolveTrigger(id: string, input: TriggerInput, known: Known): TriggerDocument | null {
   const rateLimit = resolveRate(input.rateLimit, known.profiles)
-  if (rateLimit === null) return null
-  const { schedule, manual, unique, fire } = input
+  const retry = input.retry === undefined ? undefined : resolveRetry(input.retry, known)
+  if (rateLimit === null || retry === null) return null
+  const { schedule, manual, unique, fire, maxProcessingTime, deadLetter } = input
   return {
     id,
     ...(input.on === undefined ? {} : { on: namesOf(input.on) }),
@@ -620,14 +650,24 @@ function resolveTrigger(id: string, input: TriggerInput, known: Known): TriggerD
     ...(fire === undefined ? {} : { fire }),
     bufferMs: milliseconds(input.buffer, BUFFER_MS),
     ...(rateLimit === undefined ? {} : { rateLimit }),
+    ...(input.onLimit === 'reject' ? { onLimit: 'reject' } : {}),
+    ...(retry === undefined ? {} : { retry }),
+    ...(maxProcessingTime === undefined ? {} : { maxProcessingMs: milliseconds(maxProcessingTime, 0) }),
+    ...(deadLetter === undefined ? {} : { deadLetter }),
   }
 }
 
-function resolveMigration({ from, to, places = {}, data = [] }: MigrationInput): MigrationDocument {
+function resolveMigration({
+  from,
+  to,
+  strategy = 'inPlace',
+  places = {},
+  data = [],
+}: MigrationInput): MigrationDocument {
   return {
     from,
     to,
-    strategy: 'inPlace',
+    strategy,
     places,
     data: data.map((rule) => {
       if ('rename' in rule) return { rename: targetPath(rule.rename), to: targetPath(rule.to) }

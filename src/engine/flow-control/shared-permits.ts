@@ -21,7 +21,7 @@ import {
 import { messageOf } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
-import type { StoredRecord } from '../../ports/store.ts'
+import { type StoredRecord, StoreError } from '../../ports/store.ts'
 import { type EngineBase, retrying } from '../commit/index.ts'
 import type { EngineConfig } from '../config.ts'
 import { makeNodePermits, type NodePermits, type Token } from './node-permits.ts'
@@ -51,6 +51,8 @@ export interface SharedPermits {
   reportResult(name: BucketName, policy: Bucket | null, answer: BucketAnswer): void
   /** Reserves a future permit, however far ahead; returns the delay until it is valid. */
   book(name: BucketName, policy: Bucket): Promise<number>
+  /** The same, if it is valid within this time; null: it is not, and none is reserved. */
+  bookWithin(name: BucketName, policy: Bucket, withinMs: number): Promise<number | null>
   /** What is available, held by this node or not, as far as it knows. */
   left(name: BucketName, policy: Bucket): number
   /** Until when the vendor asked not to be called; null: it did not. */
@@ -102,6 +104,8 @@ interface Exchange {
   readonly aheadMs: number
   readonly longerMs: number
   readonly isFull: boolean
+  /** No permit is valid soon enough. */
+  readonly onEmpty?: () => void
 }
 
 const PLAIN = { aheadMs: 0, longerMs: 0, isFull: false }
@@ -207,7 +211,7 @@ export function makeSharedPermits(
   /** Writes what is pending, and acquires permits: none if there are none, or if other nodes were faster repeatedly. */
   const exchange = (
     known: Known,
-    { policy, wanted, aheadMs, longerMs, isFull }: Exchange,
+    { policy, wanted, aheadMs, longerMs, isFull, onEmpty }: Exchange,
   ): Promise<readonly Token[]> => {
     let isRead = false
     const exchangeOnce = async (retry: () => Promise<readonly Token[]>): Promise<readonly Token[]> => {
@@ -233,7 +237,10 @@ export function makeSharedPermits(
         known.version = null
         return retry()
       }
-      if (acquired?.is === 'empty') known.waitUntil = acquired.nextAt
+      if (acquired?.is === 'empty') {
+        known.waitUntil = acquired.nextAt
+        onEmpty?.()
+      }
       if (acquired?.is === 'tried') known.waitUntil = Math.min(acquired.until, now + TRIED_MS)
       if (acquired?.is !== 'drawn' && owed === 0 && pendingResponses.length === 0) return []
       const next = acquired?.is === 'drawn' ? acquired.bucket : bucket
@@ -390,6 +397,23 @@ export function makeSharedPermits(
         known.bookings = [...known.bookings, resolve]
         void serialize(known, () => keepBookings(known, policy))
       })
+    },
+    async bookWithin(name, policy, withinMs) {
+      const known = find(name)
+      const booked: { delayMs?: number | null } = {}
+      const onEmpty = () => {
+        booked.delayMs = null
+      }
+      const asked = { ...PLAIN, policy, wanted: 1, aheadMs: withinMs, onEmpty }
+      await serialize(known, async () => {
+        // Without a permit it lost its races: whether there is one is not known yet.
+        while (booked.delayMs === undefined) {
+          const [token] = await commits.retryUntilAvailable(() => exchange(known, asked))
+          if (token !== undefined) booked.delayMs = Math.max(0, token.from - time.now())
+        }
+      })
+      if (booked.delayMs === undefined) throw new StoreError('unavailable', 'the permits are not known')
+      return booked.delayMs
     },
     left(name, policy) {
       const known = find(name)

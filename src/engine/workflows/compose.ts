@@ -7,7 +7,7 @@ import type { DeadLetterRouteJob, InternalActions, JobFailures } from '../effect
 import type { SharedPermits } from '../flow-control/index.ts'
 import type { BeginJob } from '../leases/index.ts'
 import type { InlineStart, PlanDeps } from '../planning/index.ts'
-import type { Settler } from '../settlement/index.ts'
+import type { Decisions, Settler } from '../settlement/index.ts'
 import type { Instances } from './instances/index.ts'
 import { makeWorkflowItems, type WorkflowItems } from './run-workflow-job.ts'
 import { makeInlineStart, makeStartAction, makeStarter, type RunStart, type Starter } from './starts/index.ts'
@@ -61,6 +61,7 @@ export function composeWorkflowJobs(
     readonly registry: Registry
     readonly instances: Instances
     readonly settler: Settler
+    readonly decisions: Decisions
     readonly sharedPermits: SharedPermits | null
     readonly actions: StepActions
     readonly begin: BeginJob

@@ -259,7 +259,7 @@ export type DeadLetter = {
   readonly id: string
   readonly state: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded'
   readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
-  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements' | 'rotation_failed'
+  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements' | 'rotation_failed' | 'over_rate_limit'
   readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
   readonly severity: string
   readonly consumer: {
@@ -288,7 +288,7 @@ export type DeadLetterDetail = {
   readonly id: string
   readonly state: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded'
   readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
-  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements' | 'rotation_failed'
+  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements' | 'rotation_failed' | 'over_rate_limit'
   readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
   readonly severity: string
   readonly consumer: {
@@ -317,7 +317,7 @@ export type DeadLetterDetail = {
 /** Dead letters of one consumer that failed alike. */
 export type DeadLetterGroup = {
   readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
-  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements' | 'rotation_failed'
+  readonly reason: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements' | 'rotation_failed' | 'over_rate_limit'
   readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
   readonly consumer: {
     readonly kind: string
@@ -2588,7 +2588,7 @@ export interface Operations {
       readonly state?: 'open' | 'ready_to_replay' | 'replaying' | 'resolved' | 'discarded' | undefined
       readonly consumer?: string | undefined
       readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | undefined
-      readonly reason?: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements' | 'rotation_failed' | undefined
+      readonly reason?: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements' | 'rotation_failed' | 'over_rate_limit' | undefined
       /** As the groups tell it. A page by this or what follows may hold fewer items than asked while `nextCursor` is not null. */
       readonly cause?: string | undefined
       /** Under this idempotency key. */
@@ -3539,7 +3539,7 @@ export interface Operations {
         readonly state?: 'open' | 'ready_to_replay' | undefined
         readonly consumer?: string | undefined
         readonly class?: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | undefined
-        readonly reason?: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements' | 'rotation_failed' | undefined
+        readonly reason?: 'cap_reached' | 'expired' | 'crash_loop' | 'unparseable' | 'rejected' | 'definition_missing' | 'config_missing' | 'ambiguous_routes' | 'too_many_elements' | 'rotation_failed' | 'over_rate_limit' | undefined
         /** As the groups of dead letters tell it. */
         readonly cause?: string | undefined
         /** Under this idempotency key. */

@@ -96,6 +96,11 @@ function publishedByWorkflow(document: WorkflowDocument): readonly Published[] {
   const source = `workflow:${document.name}`
   const emitted = actionsOf(document).flatMap((action) => emittedBy(action, source, 'a workflow'))
   const subject = `workflow.${document.name}.>`
+  const failed = document.triggers.flatMap(({ deadLetter }) =>
+    deadLetter === undefined
+      ? []
+      : derived({ source, mapping: null }, deadLetter.subject, 'A dead letter of its trigger.', []),
+  )
   const lifecycle = {
     source,
     mapping: null,
@@ -103,7 +108,7 @@ function publishedByWorkflow(document: WorkflowDocument): readonly Published[] {
     description: 'What becomes of its instances.',
     schema: null,
   }
-  return firstOfEach([...emitted, lifecycle])
+  return firstOfEach([...emitted, ...failed, lifecycle])
 }
 
 /** An author who lists subjects that a template can produce has listed them all; the template itself then adds none. */

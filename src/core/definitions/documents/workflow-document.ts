@@ -98,13 +98,21 @@ export interface TriggerDocument {
   readonly bufferMs: number
   /** Above this, events wait. */
   readonly rateLimit?: RatePolicy
+  /** Above its rate limit an event is a dead letter. Left out: it waits. */
+  readonly onLimit?: 'reject'
+  /** For events that its instance refuses. Left out: such an event is a dead letter at once. */
+  readonly retry?: RetryPolicy
+  /** How long an event may take from its first try on, the wait for its instance excepted. Left out: no limit. */
+  readonly maxProcessingMs?: number
+  /** The subject of an event about each of its dead letters. Left out: there is none. */
+  readonly deadLetter?: { readonly subject: string }
 }
 
 export interface MigrationDocument {
   readonly from: string
   readonly to: string
-  /** Only `inPlace` so far: the instance continues under the new version. */
-  readonly strategy: 'inPlace'
+  /** The instance continues under the new version. `manual`: only where a user migrates this very instance. */
+  readonly strategy: 'inPlace' | 'manual'
   /** Old place → new place; a place that is left out keeps its name. */
   readonly places: Readonly<Record<string, string>>
   readonly data: readonly (
@@ -153,9 +161,12 @@ export interface WorkflowDocument extends CarriedWorkflow {
     /** Permissions required to see or touch its instances at all. */
     readonly required?: readonly string[]
     readonly classification?: 'public' | 'internal' | 'confidential' | 'restricted'
-    /** Paths such as `data.email`: encrypted at rest, hidden from viewers. */
+    /** Paths such as `data.email`, or `data` for all of it: encrypted at rest, hidden from viewers. */
     readonly encrypt: readonly string[]
-    /** `full`: history stores the values that changed; `changes`: only their paths. */
-    readonly audit: 'full' | 'changes'
+    /**
+     * What the history stores. `full`: the values that changed; `changes`: only their paths; `basic`: only that something
+     * changed; `none`: the beginning, the end, and what users did.
+     */
+    readonly audit: 'full' | 'changes' | 'basic' | 'none'
   }
 }

@@ -18,6 +18,7 @@ export const DEAD_LETTER_REASONS = [
   'ambiguous_routes',
   'too_many_elements',
   'rotation_failed',
+  'over_rate_limit',
 ] as const
 export type DeadLetterReason = (typeof DEAD_LETTER_REASONS)[number]
 

@@ -46,7 +46,7 @@ export function compileTrigger(
 function compileMatching(
   workflow: WorkflowDocument,
   hash: string,
-  { id, where, action, correlate, bufferMs }: TriggerDocument,
+  { id, where, action, correlate, bufferMs, retry, maxProcessingMs }: TriggerDocument,
   on: readonly string[],
   { keysOf, keyed }: { readonly keysOf: KeysOf; readonly keyed: Keyed },
 ): Route {
@@ -60,7 +60,7 @@ function compileMatching(
       status: workflow.status,
       key: null,
       uniqueness: 'operation',
-      retry: RETRY_PROFILES.STANDARD,
+      retry: retry ?? RETRY_PROFILES.STANDARD,
       // Above a rate limit events wait, and updates wait for their instance: neither may expire meanwhile.
       maxWaitMs: RETENTION_MS + bufferMs,
       deadLetter: workflow.deadLetter,
@@ -73,6 +73,7 @@ function compileMatching(
   return {
     ...route,
     hash,
+    ...(maxProcessingMs === undefined ? {} : { expiresInMs: maxProcessingMs }),
     consumer: `workflow:${workflow.name}`,
     of: { kind: 'trigger', workflow: workflow.name, part: id },
     lane: isOrdered ? laneOf(keysOf) : null,

@@ -17,7 +17,7 @@ export type {
   Trigger,
   Workflow,
 } from './machine-types.ts'
-export { planMigration } from './migrate-instance.ts'
+export { isManualMigration, planMigration } from './migrate-instance.ts'
 export {
   diffData,
   type PastEntry,

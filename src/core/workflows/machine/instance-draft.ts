@@ -3,7 +3,7 @@
 
 import type { Scope } from '../../expression/index.ts'
 import type { JsonValue } from '../../foundation/json/index.ts'
-import type { Firing, HistoryEntry, Instance } from '../instance/index.ts'
+import type { DataChange, Firing, HistoryEntry, Instance } from '../instance/index.ts'
 import type { InstanceEffect, StepEnv, Workflow } from './machine-types.ts'
 import { liveScope } from './workflow-scope.ts'
 
@@ -79,5 +79,27 @@ export function entryOf({
 
 /** Whether the history stores values, or only what changed. */
 export function keepsValues({ workflow }: Pick<Draft, 'workflow'>): boolean {
-  return workflow.document.security?.audit !== 'changes'
+  const { security } = workflow.document
+  return security === undefined || security.audit === 'full'
+}
+
+/** The entries that the history stores. */
+export function recordedEntries({
+  workflow,
+  history,
+}: Pick<Draft, 'workflow' | 'history'>): readonly HistoryEntry[] {
+  const audit = workflow.document.security?.audit
+  if (audit === 'basic') return history.filter(({ type }) => type !== 'learned').map(withoutPaths)
+  if (audit === 'none')
+    return history
+      .filter(({ type, state, actor }) => type === 'created' || state !== undefined || actor !== undefined)
+      .map(withoutPaths)
+  return history
+}
+
+/** That something changed remains: the data cannot be rebuilt. */
+const CHANGED: readonly DataChange[] = [{ path: 'data', hidden: true }]
+
+function withoutPaths(entry: HistoryEntry): HistoryEntry {
+  return entry.changes === undefined ? entry : { ...entry, changes: CHANGED }
 }

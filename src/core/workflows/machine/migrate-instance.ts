@@ -6,7 +6,7 @@
 import type { MigrationDocument } from '../../definitions/documents/index.ts'
 import { must } from '../../effects/action/index.ts'
 import { compileExpression, ExpressionError, type Scope } from '../../expression/index.ts'
-import type { DataChange, Firing, Instance } from '../instance/index.ts'
+import { type DataChange, type Firing, type Instance, markingText } from '../instance/index.ts'
 import { type Assigned, type Change, checkSchema, computeChanges, learnedEffects, shown } from './assign.ts'
 import type { Draft } from './instance-draft.ts'
 import { refuse } from './machine-refusal.ts'
@@ -60,13 +60,23 @@ function plan(from: Workflow, to: Workflow, instance: Instance, scope: Scope): P
   }
 }
 
+/** Whether a user has to migrate each instance by itself. */
+export function isManualMigration(from: string, { document }: Workflow): boolean {
+  const rule = document.migrations?.find((one) => one.from === from && one.to === document.version)
+  return rule?.strategy === 'manual'
+}
+
 type PlaceOf = (place: string) => string
 
 function findUncovered(from: Workflow, to: Workflow, instance: Instance, placeOf: PlaceOf): string | null {
+  const unmapped = Object.keys(instance.marking).filter((place) => !to.places.has(placeOf(place)))
+  if (unmapped.length > 0) {
+    const names = unmapped.sort().join(' and ')
+    return `a token is in ${names}, which the new version does not have: map it (its tokens: ${markingText(instance.marking)})`
+  }
   for (const place of Object.keys(instance.marking)) {
     const target = to.places.get(placeOf(place))
-    if (target === undefined) return `a token is in ${place}, which the new version does not have: map it`
-    if (from.places.get(place)?.type === 'final' && target.type !== 'final') {
+    if (target !== undefined && from.places.get(place)?.type === 'final' && target.type !== 'final') {
       return `a token is in the final place ${place}, and ${target.name} is not final`
     }
   }

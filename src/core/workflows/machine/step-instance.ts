@@ -12,7 +12,14 @@ import { applyAssigned, computeAssigned, learnedEffects } from './assign.ts'
 import { admitInstance, createInstance } from './begin-instance.ts'
 import { callOffFiring, failFiring, parkFiring, resumeFiring } from './failed-firing.ts'
 import { endFiring, fireTransition, spendStay } from './firing.ts'
-import { type Draft, entryOf, findFiring, openDraft, replaceFiring } from './instance-draft.ts'
+import {
+  type Draft,
+  entryOf,
+  findFiring,
+  openDraft,
+  recordedEntries,
+  replaceFiring,
+} from './instance-draft.ts'
 import { finish } from './instance-end.ts'
 import { Refusal, refuse } from './machine-refusal.ts'
 import type { InstanceInput, StepEnv, StepInstance, Stepped, Transition, Workflow } from './machine-types.ts'
@@ -67,7 +74,9 @@ function isLate({ firings }: Instance, input: InstanceInput): boolean {
   return 'firing' in input && firings.some(({ number }) => number === input.firing)
 }
 
-function close({ now, next, history, effects }: Draft, before: Instance | null): Stepped {
+function close(draft: Draft, before: Instance | null): Stepped {
+  const { now, next, effects } = draft
+  const history = recordedEntries(draft)
   next.history += history.length
   const instance: Instance = { ...now, revision: (before?.revision ?? 0) + 1, next }
   return { ok: true, instance, history, effects }

@@ -19,8 +19,15 @@ import { type Encryption, EncryptionError } from '../../../ports/encryption.ts'
 
 type Change = (value: JsonValue, path: string) => JsonValue
 
-function pathsOf({ security }: Pick<WorkflowDocument, 'security'>): readonly string[] {
-  return security?.encrypt ?? []
+const NONE: readonly string[] = []
+const WHOLE = ['data', 'metadata']
+
+/** What is encrypted of its instances: what it names, and all where its classification requires it. */
+export function encryptedPaths({ security }: Pick<WorkflowDocument, 'security'>): readonly string[] {
+  if (security === undefined) return NONE
+  const { encrypt, classification } = security
+  const isSecret = classification === 'confidential' || classification === 'restricted'
+  return isSecret ? WHOLE : encrypt
 }
 
 export function encryptInstance(
@@ -29,7 +36,7 @@ export function encryptInstance(
   document: Pick<WorkflowDocument, 'security'>,
   instance: Instance,
 ): Instance {
-  const paths = pathsOf(document)
+  const paths = encryptedPaths(document)
   return paths.length === 0 ? instance : changed(instance, paths, closing(encryption, tenant, instance.id))
 }
 
@@ -40,7 +47,7 @@ export function openInstance(
   document: Pick<WorkflowDocument, 'security'>,
   instance: Instance,
 ): Instance {
-  const paths = pathsOf(document)
+  const paths = encryptedPaths(document)
   return paths.length === 0 ? instance : changed(instance, paths, opening(encryption, tenant, instance.id))
 }
 
@@ -51,7 +58,7 @@ export function encryptHistory(
   id: InstanceId,
   entry: HistoryEntry,
 ): HistoryEntry {
-  const paths = pathsOf(document)
+  const paths = encryptedPaths(document)
   if (paths.length === 0) return entry
   const close = closing(encryption, tenant, id)
   return changedEntry(entry, close, ({ path }) => paths.some((one) => touches(one, path)))
@@ -94,8 +101,8 @@ function changed(instance: Instance, paths: readonly string[], change: Change): 
   let { data, metadata } = instance
   for (const path of paths) {
     const [root, ...names] = path.split('.')
-    if (root === 'data') data = changedAt(data, names, path, change) as Data
-    else if (root === 'metadata') metadata = changedAt(metadata, names, path, change) as Data
+    if (root === 'data') data = changedIn(data, names, path, change)
+    else if (root === 'metadata') metadata = changedIn(metadata, names, path, change)
   }
   return {
     ...instance,
@@ -114,6 +121,14 @@ function changedFiring(firing: Firing, change: Change): Firing {
     ...(input === undefined ? {} : { input: change(input, 'input') }),
     ...(did === undefined ? {} : { did: { ...did, result: change(did.result, 'result') } }),
   }
+}
+
+/** Without names each member by itself: what holds them stays a map. */
+function changedIn(whole: Data, names: readonly string[], path: string, change: Change): Data {
+  if (names.length > 0) return changedAt(whole, names, path, change) as Data
+  return Object.fromEntries(
+    Object.entries(whole).map(([name, value]) => [name, change(value, `${path}.${name}`)]),
+  )
 }
 
 function changedAt(value: JsonValue, names: readonly string[], path: string, change: Change): JsonValue {
@@ -139,7 +154,7 @@ function changedEntry(
       ? {}
       : {
           changes: changes.map((one) => {
-            if (!concerns(one)) return one
+            if (one.hidden === true || !concerns(one)) return one
             const { path, before, after } = one
             return {
               path,

@@ -45,7 +45,7 @@ import {
   withItem,
 } from '../instances/index.ts'
 import { firingItem } from '../steps/index.ts'
-import { assertPermitted, assertSees } from './workflow-permissions.ts'
+import { assertPermitted, assertSees, seesClear } from './workflow-permissions.ts'
 
 /** The acting user. */
 export type Operator = Pick<Caller, 'tenant' | 'actor' | 'role' | 'permissions'>
@@ -150,11 +150,20 @@ export function makeInstanceActions(deps: InstanceActionDeps): InstanceActions {
     log.info(name, { ...about, ...facts, actor: operator.actor, reason: why })
   }
 
-  const apply = async (operator: Operator, id: InstanceId, input: InstanceInput): Promise<Instance> => {
+  /** The instance as the operator may see it. */
+  const shownTo = (operator: Operator, workflow: Workflow, instance: Instance): Instance =>
+    seesClear(operator, workflow.document) ? instance : deps.hide(operator.tenant, workflow, instance)
+
+  const apply = async (
+    operator: Operator,
+    workflow: Workflow,
+    id: InstanceId,
+    input: InstanceInput,
+  ): Promise<Instance> => {
     const stepped = await instances.apply(operator.tenant, id, input)
     if (!stepped.ok) throw refusalError(stepped.refused)
     deps.wake()
-    return stepped.instance
+    return shownTo(operator, workflow, stepped.instance)
   }
 
   const scopeOf = async (operator: Operator, { instance }: Loaded): Promise<StepEnv> =>
@@ -212,7 +221,7 @@ export function makeInstanceActions(deps: InstanceActionDeps): InstanceActions {
       })
       if (!result.ok) return retry()
       replayed?.logDecision({ actor: operator.actor, reason })
-      return { workId, firing, instance: planned.instance }
+      return { workId, firing, instance: shownTo(operator, workflow, planned.instance) }
     }
     return retrying(RACES_MAX, resumeOnce, orConflict('the instance changes without end; try again'))
   }
@@ -224,7 +233,7 @@ export function makeInstanceActions(deps: InstanceActionDeps): InstanceActions {
       const { workflow } = await find(operator, id)
       const transition = transitionOf(workflow, name)
       assertPermitted(operator, transition.document.permission, `firing ${name}`)
-      const fired = await apply(operator, id, {
+      const fired = await apply(operator, workflow, id, {
         type: 'fire',
         transition: name,
         actor: operator.actor,
@@ -242,14 +251,20 @@ export function makeInstanceActions(deps: InstanceActionDeps): InstanceActions {
           throw unknownName('unknown_place', workflow.document.name, place, workflow.places.keys())
       }
       const why = reason ?? NO_REASON
-      const moved = await apply(operator, id, { type: 'move', from, to, actor: operator.actor, reason: why })
+      const moved = await apply(operator, workflow, id, {
+        type: 'move',
+        from,
+        to,
+        actor: operator.actor,
+        reason: why,
+      })
       logAction('instance.moved', operator, moved, reason, { from, to })
       return moved
     },
 
     async edit(operator, id, request) {
-      await find(operator, id)
-      const edited = await apply(operator, id, editOf(operator, request))
+      const { workflow } = await find(operator, id)
+      const edited = await apply(operator, workflow, id, editOf(operator, request))
       // Only paths: the values may be confidential.
       logAction('instance.edited', operator, edited, request.reason, {
         paths: request.changes.map(({ path }) => path),
@@ -262,7 +277,8 @@ export function makeInstanceActions(deps: InstanceActionDeps): InstanceActions {
       const env = await scopeOf(operator, loaded)
       const stepped = stepInstance(loaded.workflow, loaded.instance, editOf(operator, request), env)
       if (!stepped.ok) throw refusalError(stepped.refused)
-      return previewOf(stepped.history, stepped.instance)
+      const preview = previewOf(stepped.history, stepped.instance)
+      return seesClear(operator, loaded.workflow.document) ? preview : withoutValues(preview)
     },
 
     async retry(operator, id, { firing: asked, reason }) {
@@ -277,9 +293,9 @@ export function makeInstanceActions(deps: InstanceActionDeps): InstanceActions {
     },
 
     async cancel(operator, id, { reason }) {
-      const { instance } = await find(operator, id)
+      const { workflow, instance } = await find(operator, id)
       await refuseDoubt(store.forTenant(operator.tenant), instance)
-      const cancelled = await apply(operator, id, {
+      const cancelled = await apply(operator, workflow, id, {
         type: 'cancel',
         actor: operator.actor,
         reason: reason ?? NO_REASON,
@@ -293,7 +309,7 @@ export function makeInstanceActions(deps: InstanceActionDeps): InstanceActions {
       if (transition !== null) transitionOf(workflow, transition)
       const origin = await instances.originOf(operator.tenant, instance)
       const env = { scope: shownScope(operator, origin, instances.envOf(origin).scope) }
-      const shown = operator.role === 'viewer' ? deps.hide(operator.tenant, workflow, instance) : instance
+      const shown = shownTo(operator, workflow, instance)
       return explainTransitions(workflow, instance, env, operator.actor, shown)
         .filter(({ name }) => transition === null || name === transition)
         .map((one) => withPermission(operator, transitionOf(workflow, one.name), one))
@@ -306,6 +322,10 @@ function transitionOf({ document, transitions }: Workflow, name: string): Transi
   if (transition === undefined)
     throw unknownName('unknown_transition', document.name, name, transitions.keys())
   return transition
+}
+
+function withoutValues(preview: Preview): Preview {
+  return { ...preview, changes: preview.changes.map(({ path }) => ({ path, hidden: true })) }
 }
 
 function previewOf(history: readonly HistoryEntry[], { marking }: Instance): Preview {

@@ -114,6 +114,9 @@ describe('one instance', () => {
       code: 'cannot_migrate',
       message: expect.stringContaining('review'),
     })
+    expect(await refusal(world, migrations.one(ANN, id, RUN))).toMatchObject({
+      message: expect.stringContaining('its tokens: review'),
+    })
     const trap = { ...NEXT, places: [...NEXT.places, place('trap')] }
     await apply(world, node, { ...trap, migrations: [{ ...rule, places: { review: 'trap' } }] })
     expect(await heard(world, migrations.one(ANN, id, DRY))).toMatchObject({
@@ -123,6 +126,47 @@ describe('one instance', () => {
     })
     expect(await look(world, { id })).toMatchObject({ version: '1.0.0' })
   })
+})
+
+describe('[MG9] a manual migration', () => {
+  const [rule] = NEXT.migrations ?? []
+  const MANUAL = { ...NEXT, migrations: [{ ...rule!, strategy: 'manual' as const }] }
+
+  test('passes over all instances but the one that a user names with a reason', async () => {
+    const { world, node, migrations } = await start()
+    const [one, other] = [await open(world, node, 'd1'), await open(world, node, 'd2')]
+    await apply(world, node, MANUAL)
+    const all = { from: null, reason: 'all', cursor: null, limit: 10 }
+    for (const dryRun of [true, false]) {
+      const page = await heard(world, migrations.many(ADA, 'triage', { ...all, dryRun }))
+      expect(page).toMatchObject({ migrated: 0, refused: 2, left: 2 })
+      expect(page.items[0]?.message).toContain('manual')
+    }
+    const { code, message } = await refusal(
+      world,
+      migrations.one(ANN, one.id, { dryRun: false, reason: null }),
+    )
+    expect([code, message]).toEqual(['cannot_migrate', expect.stringContaining('with a reason')])
+    expect(await heard(world, migrations.one(ANN, one.id, DRY))).toMatchObject({ ok: true })
+    expect(await heard(world, migrations.one(ANN, one.id, RUN))).toMatchObject({
+      ok: true,
+      after: { board: 1 },
+    })
+    expect((await look(world, one)).version).toBe('2.0.0')
+    expect((await look(world, other)).version).toBe('1.0.0')
+  })
+})
+
+test('[HD12] of restricted instances a migration shows operators no values', async () => {
+  const world = makeWorld(made)
+  const restricted = { ...TRIAGE, security: { ...TRIAGE.security!, classification: 'restricted' as const } }
+  const node = await world.node({ documents: documents(restricted) })
+  const { migrations } = node.engine.workflows
+  const { id } = await open(world, node)
+  await apply(world, node, { ...NEXT, security: restricted.security })
+  const of = async (operator: typeof ANN) => (await heard(world, migrations.one(operator, id, DRY))).changes
+  expect(await of(ANN)).toContainEqual({ path: 'data.order', hidden: true })
+  expect(await of(ADA)).toContainEqual({ path: 'data.order', before: 'o-d1' })
 })
 
 describe('many', () => {

@@ -16,12 +16,12 @@ import {
   type Marking,
   markingText,
 } from '../../../core/workflows/instance/index.ts'
-import { planMigration, type Workflow } from '../../../core/workflows/machine/index.ts'
+import { isManualMigration, planMigration, type Workflow } from '../../../core/workflows/machine/index.ts'
 import type { EngineBase } from '../../commit/index.ts'
 import type { Registry } from '../../definitions/index.ts'
 import { type Instances, type Loaded, refusalError } from '../instances/index.ts'
 import { NO_REASON, type Operator } from './instance-actions.ts'
-import { assertSees } from './workflow-permissions.ts'
+import { assertSees, seesClear } from './workflow-permissions.ts'
 
 const ENDS_MAX = 1_000
 
@@ -97,7 +97,13 @@ export function makeMigrations(
     return loaded
   }
 
-  const judge = async (operator: Operator, loaded: Loaded, to: Workflow): Promise<MigrationResult> => {
+  /** `isChosen`: a user asked for this very instance, and would say why. */
+  const judge = async (
+    operator: Operator,
+    loaded: Loaded,
+    to: Workflow,
+    isChosen: boolean,
+  ): Promise<MigrationResult> => {
     const { instance } = loaded
     const about = {
       id: instance.id,
@@ -117,9 +123,14 @@ export function makeMigrations(
     const { scope } = instances.envOf(await instances.originOf(operator.tenant, instance))
     const plan = planMigration(loaded.workflow, to, instance, scope)
     if (!plan.ok) return refused(plan.message)
+    if (isManualMigration(instance.version, to) && !isChosen)
+      return refused('its migration is manual: migrate this instance by itself, with a reason')
     if (!mayEnd(to, plan.marking))
       return refused('its tokens could never reach an end of the new version: map their places otherwise')
-    return { ...about, ok: true, message: plan.message, after: plan.marking, changes: plan.changes }
+    const changes = seesClear(operator, loaded.workflow.document)
+      ? plan.changes
+      : plan.changes.map(({ path }): DataChange => ({ path, hidden: true }))
+    return { ...about, ok: true, message: plan.message, after: plan.marking, changes }
   }
 
   const run = async (
@@ -127,8 +138,9 @@ export function makeMigrations(
     loaded: Loaded,
     to: Workflow,
     { dryRun, reason }: MigrateRequest,
+    isOne: boolean,
   ): Promise<MigrationResult> => {
-    const judged = await judge(operator, loaded, to)
+    const judged = await judge(operator, loaded, to, isOne && (dryRun || reason !== null))
     if (!judged.ok || dryRun) return judged
     const stepped = await instances.apply(operator.tenant, judged.id, {
       type: 'migrate',
@@ -165,7 +177,7 @@ export function makeMigrations(
     async one(operator, id, request) {
       const loaded = await load(operator, id)
       const to = deployed(operator.tenant, loaded.instance.workflow)
-      const result = await run(operator, loaded, to, request)
+      const result = await run(operator, loaded, to, request, true)
       if (result.ok || request.dryRun) return result
       throw refusalError({ code: 'cannot_migrate', message: result.message })
     },
@@ -214,7 +226,7 @@ export function makeMigrations(
     request: MigrateRequest,
   ): Promise<MigrationResult> {
     try {
-      return await run(operator, await load(operator, row.id), to, request)
+      return await run(operator, await load(operator, row.id), to, request, false)
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       const { id, version, marking } = row

@@ -27,9 +27,9 @@ import { EncryptionError } from '../../../ports/encryption.ts'
 import type { Page, TenantReads } from '../../../ports/store.ts'
 import type { EngineBase } from '../../commit/index.ts'
 import type { Registry } from '../../definitions/index.ts'
-import { encryptInstance, openHistory, openInstance } from '../instances/index.ts'
+import { encryptedPaths, encryptInstance, openHistory, openInstance } from '../instances/index.ts'
 import type { Operator } from './instance-actions.ts'
-import { assertSees, maySee } from './workflow-permissions.ts'
+import { assertSees, maySee, seesClear } from './workflow-permissions.ts'
 
 export interface ReadInstance {
   readonly row: InstanceRow
@@ -107,16 +107,21 @@ export function makeInstanceReading(
     return { data: hidden.data, metadata: hidden.metadata }
   }
 
-  const readEntry = (operator: Operator, id: InstanceId, row: HistoryRow): ReadEntry => {
+  const readEntry = (
+    operator: Operator,
+    { document }: Workflow,
+    id: InstanceId,
+    row: HistoryRow,
+  ): ReadEntry => {
     const stored = decodeHistory(row)
-    const entry = seesClear(operator)
+    const entry = seesClear(operator, document)
       ? openHistory(encryption, operator.tenant, id, stored)
       : (mask(stored as unknown as JsonValue) as unknown as HistoryEntry)
     return { sequence: row.sequence, at: row.at, entry }
   }
 
   const logRead = (operator: Operator, id: InstanceId, { document }: Workflow) => {
-    if ((document.security?.encrypt.length ?? 0) === 0 || !seesClear(operator)) return
+    if (encryptedPaths(document).length === 0 || !seesClear(operator, document)) return
     deps.log.info('instance.sensitive-read', {
       tenant: operator.tenant,
       instance: id,
@@ -130,7 +135,7 @@ export function makeInstanceReading(
       const { row, workflow } = await find(operator, id)
       const stored = decodeInstance(row)
       logRead(operator, id, workflow)
-      const instance = seesClear(operator)
+      const instance = seesClear(operator, workflow.document)
         ? openOrRefuse(() => openInstance(encryption, operator.tenant, workflow.document, stored))
         : maskInstance(stored)
       return { row, workflow, instance }
@@ -140,7 +145,7 @@ export function makeInstanceReading(
       const { workflow } = await find(operator, id)
       const rows = await store.forTenant(operator.tenant).instanceHistory(id, query)
       logRead(operator, id, workflow)
-      return rows.map((row) => readEntry(operator, id, row))
+      return rows.map((row) => readEntry(operator, workflow, id, row))
     },
 
     async at(operator, id, until) {
@@ -152,13 +157,17 @@ export function makeInstanceReading(
         sequence: one.sequence,
         at: one.at,
       }))
+      if (workflow.document.security?.audit === 'none')
+        throw new AppError('conflict', 'its history is not stored: its workflow has `audit: none`')
       const past = rebuildInstance(opened, until)
       if (past === null) throw new AppError('not_found', 'the instance was not there yet')
       return {
         row,
         workflow,
-        past: seesClear(operator) ? past : { ...past, ...hideData(operator.tenant, id, workflow, past) },
-        entries: stored.map((one) => readEntry(operator, id, one)),
+        past: seesClear(operator, workflow.document)
+          ? past
+          : { ...past, ...hideData(operator.tenant, id, workflow, past) },
+        entries: stored.map((one) => readEntry(operator, workflow, id, one)),
       }
     },
 
@@ -189,10 +198,6 @@ export function makeInstanceReading(
     const workflow = await registry.pinnedWorkflow(operator.tenant, definition)
     return workflow === null ? operator.role === 'admin' : maySee(operator, workflow.document)
   }
-}
-
-function seesClear({ role }: Pick<Operator, 'role'>): boolean {
-  return role !== 'viewer'
 }
 
 async function readUntil(

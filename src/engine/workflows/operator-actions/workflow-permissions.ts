@@ -2,9 +2,15 @@
 // permission for. Events, timers and other workflows are not checked here: the definition allowed them.
 //
 // Invariants: HD2 a user without a permission that the workflow requires sees and changes none of its instances. HD3 a
-// user's action is checked before the machine runs.
+// user's action is checked before the machine runs. HD12 of restricted instances only admins
+// get values.
 
-import { type Holder, hasPermission, missingPermission } from '../../../core/access/callers/index.ts'
+import {
+  type Holder,
+  hasPermission,
+  missingPermission,
+  type Role,
+} from '../../../core/access/callers/index.ts'
 import type { WorkflowDocument } from '../../../core/definitions/documents/index.ts'
 import { AppError } from '../../../core/foundation/errors/index.ts'
 
@@ -12,6 +18,14 @@ type Secured = Pick<WorkflowDocument, 'name' | 'security'>
 
 export function maySee(holder: Holder, { security }: Pick<Secured, 'security'>): boolean {
   return missingPermission(holder, security?.required ?? []) === null
+}
+
+/** Whether a user reads values that are encrypted: of restricted instances only admins do, of others all but viewers. */
+export function seesClear(
+  { role }: { readonly role: Role },
+  { security }: Pick<Secured, 'security'>,
+): boolean {
+  return security?.classification === 'restricted' ? role === 'admin' : role !== 'viewer'
 }
 
 export function assertSees(holder: Holder, { name, security }: Secured): void {

@@ -32,7 +32,7 @@ import type { Registry } from '../../definitions/index.ts'
 import { nextHeader } from '../../events/index.ts'
 import { lineOf } from '../../observe/index.ts'
 import { sensitiveOfCaused } from '../../secrets/index.ts'
-import { type Creation, type Instances, planCreate } from '../instances/index.ts'
+import { type Creation, encryptedPaths, type Instances, planCreate } from '../instances/index.ts'
 
 export interface StartRequest {
   readonly input: JsonValue
@@ -285,7 +285,7 @@ function draftOf(
 
 /** What a workflow encrypts in its instances must not be in clear text in the event that started them. */
 function encryptedInput({ document }: Workflow, input: JsonValue): readonly string[] {
-  if ((document.security?.encrypt ?? []).length === 0) return []
+  if (encryptedPaths(document).length === 0) return []
   if (typeof input !== 'object' || input === null || Array.isArray(input) || isNumeral(input)) return []
   return Object.keys(input)
     .filter((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name))

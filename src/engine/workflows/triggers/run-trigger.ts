@@ -3,14 +3,22 @@
 //
 // Invariants: TG1 of two that would start the same instance one does. TG4 updates of one key are applied in order of
 // arrival, also those that arrived before their instance. TG5 whatever happens to an event ends its job in the same
-// commit. TG6 a decision by a row or an instance that changed meanwhile is made again.
+// commit. TG6 a decision by a row or an instance that changed meanwhile is made again. TG30 an event over a limit that
+// rejects is a dead letter, never lost.
 
 import { describeError as describe, ExpressionError, type Scope } from '../../../core/expression/index.ts'
 import type { DeadLetterReason } from '../../../core/failures/dead-letter/index.ts'
 import type { FailureClass } from '../../../core/failures/failure/index.ts'
 import type { InstanceId, WorkId } from '../../../core/foundation/ids/index.ts'
 import { JsonError } from '../../../core/foundation/json/index.ts'
-import { EMPTY_NOTE, LOSSES_MAX, type NewWork, type WorkRow } from '../../../core/queue/work/index.ts'
+import {
+  type Counters,
+  EMPTY_NOTE,
+  isUntried,
+  LOSSES_MAX,
+  type NewWork,
+  type WorkRow,
+} from '../../../core/queue/work/index.ts'
 import { routeScope } from '../../../core/routing/index.ts'
 import { aheadOf, bufferUpdate, decideTrigger, unbuffer } from '../../../core/workflows/correlation/index.ts'
 import {
@@ -29,7 +37,9 @@ import { lineOf } from '../../observe/index.ts'
 import {
   again,
   type Decision,
+  type Decisions,
   dead,
+  decideNext,
   done,
   type Settlement,
   type Settler,
@@ -48,6 +58,7 @@ import {
   planRows,
   type RowChange,
 } from '../instances/index.ts'
+import { deadLetterEvent } from './dead-letter-event.ts'
 import { changeOrphan, newOrphan, type OrphanAbout, orphanEvent } from './orphan-rows.ts'
 import type { TriggerRates } from './trigger-rates.ts'
 
@@ -74,11 +85,14 @@ const RACES_MAX = 10
 /** How often a waiting update checks whether it is next. */
 const CREATOR_WAIT_MS = 1_000
 
+const TOO_LONG = 'it was not processed within the time that its trigger allows'
+
 const NO_CHANGE = { guards: [] as readonly Guard[], writes: [] as readonly Write[] }
 
 export function makeTriggers(
-  deps: Pick<EngineBase, 'store' | 'log' | 'ids' | 'vars' | 'time' | 'plan' | 'wake'> & {
+  deps: Pick<EngineBase, 'store' | 'log' | 'ids' | 'vars' | 'random' | 'time' | 'plan' | 'wake'> & {
     readonly registry: Registry
+    readonly decisions: Pick<Decisions, 'decideFailure'>
     readonly settler: Settler
     readonly instances: Instances
     readonly rates: TriggerRates
@@ -100,16 +114,47 @@ export function makeTriggers(
       const error = 'the node stopped each time while this item ran alone'
       return deadLetterJob(item, workflow, trigger, 'poison', 'crash_loop', error)
     }
+    const { maxProcessingMs } = trigger.document
+    if (maxProcessingMs !== undefined && !isUntried(work) && time.now() >= work.expiresAt)
+      return deadLetterJob(item, workflow, trigger, 'transient', 'expired', TOO_LONG)
     try {
       await runTrigger(item, workflow, trigger)
     } catch (error) {
-      const refuse = (failureClass: FailureClass, reason: DeadLetterReason, text: string) =>
-        deadLetterJob(item, workflow, trigger, failureClass, reason, text)
-      if (error instanceof ExpressionError) return refuse('validation', 'rejected', describe(error))
-      if (error instanceof KeyRefused) return refuse('validation', 'rejected', error.message)
-      if (error instanceof JsonError) return refuse('poison', 'unparseable', error.message)
+      if (error instanceof ExpressionError) return refuse(item, workflow, trigger, describe(error))
+      if (error instanceof KeyRefused) return refuse(item, workflow, trigger, error.message)
+      if (error instanceof JsonError)
+        return deadLetterJob(item, workflow, trigger, 'poison', 'unparseable', error.message)
       throw error
     }
+  }
+
+  /** The event does not fit its instance, or what it says cannot be read: by the trigger's `retry`, that may change. */
+  const refuse = async (item: Item, workflow: Workflow, trigger: Trigger, error: string): Promise<void> => {
+    const { retry } = trigger.document
+    if (retry === undefined) return deadLetterJob(item, workflow, trigger, 'validation', 'rejected', error)
+    const counters = { ...countersOf(item), attempts: item.work.attempts + 1 }
+    const step = decideNext(deps, item, retry, { class: 'transient', retryAfterMs: null })
+    if (step.step !== 'again') {
+      const reason = step.step === 'dead' ? step.reason : 'rejected'
+      return deadLetterJob(item, workflow, trigger, 'validation', reason, error, counters)
+    }
+    await settler.settle(
+      item,
+      trigger.route,
+      again(step.delayMs, {
+        counters,
+        note: { ...EMPTY_NOTE, class: 'validation', lastError: error },
+        attempt: {
+          number: counters.attempts,
+          startedAt: time.now(),
+          durationMs: 0,
+          outcome: 'again',
+          class: 'validation',
+          httpStatus: null,
+          error,
+        },
+      }),
+    )
   }
 
   const runTrigger = async (item: Item, workflow: Workflow, trigger: Trigger): Promise<void> => {
@@ -146,17 +191,27 @@ export function makeTriggers(
     return null
   }
 
-  /** True: it waits for its reserved permit. A job that has waited has it. */
+  /** True: it waits for its reserved permit, or there is none for it. A job that has waited, or was tried, has it. */
   const isPaced = async (about: About): Promise<boolean> => {
     const { item, workflow, trigger } = about
     const { work } = item
-    const { rateLimit } = trigger.document
+    const { rateLimit, onLimit, maxProcessingMs = Number.POSITIVE_INFINITY } = trigger.document
     const isSuccessor = trigger.route?.lane != null && work.lane === null
-    if (rateLimit === undefined || work.waits > 0 || work.instance !== null || isSuccessor) return false
+    const hasPermit = work.waits > 0 || work.attempts > 0 || work.instance !== null || isSuccessor
+    if (rateLimit === undefined || hasPermit) return false
     const name = `${workflow.document.name}/${trigger.document.id}`
-    const booked = deps.rates.book(work.tenant, name, rateLimit)
-    const delayMs = typeof booked === 'number' ? booked : await booked
+    // What an operator replays waits.
+    const isRejecting = onLimit === 'reject' && work.replayOf === null
+    const booked = deps.rates.book(work.tenant, name, rateLimit, isRejecting ? 0 : maxProcessingMs)
+    const delayMs = booked instanceof Promise ? await booked : booked
     if (delayMs === 0) return false
+    if (delayMs === null) {
+      const limit = `more than ${rateLimit.perMinute} events a minute came for its trigger`
+      await (isRejecting
+        ? deadLetterJob(item, workflow, trigger, 'rate_limited', 'over_rate_limit', limit)
+        : deadLetterJob(item, workflow, trigger, 'transient', 'expired', `${TOO_LONG}: ${limit}`))
+      return true
+    }
     await putOff(about, delayMs, 'the rate limit of its trigger is used up')
     return true
   }
@@ -215,7 +270,9 @@ export function makeTriggers(
       case 'held':
         return skip(about, 'LOCK_HELD', null)
       case 'refused':
-        await deadLetterJob(item, workflow, trigger, creation.class, 'rejected', creation.error)
+        await (creation.class === 'validation'
+          ? refuse(item, workflow, trigger, creation.error)
+          : deadLetterJob(item, workflow, trigger, creation.class, 'rejected', creation.error))
         return true
       case 'planned':
         return end(about, 'CREATED', creation.id, creation.plan, await closeOrphan(about, rows, creation.id))
@@ -248,7 +305,7 @@ export function makeTriggers(
     const env = { ...instances.envOf(origin), eventId: event.id }
     const stepped = stepInstance(loaded.workflow, loaded.instance, input, env)
     if (!stepped.ok) {
-      await deadLetterJob(item, workflow, trigger, 'validation', 'rejected', stepped.refused.message)
+      await refuse(item, workflow, trigger, stepped.refused.message)
       return true
     }
     const known = rows.map((one) => ({ ...one, after: unbuffer(one.after ?? one.row, [work.id]) }))
@@ -320,7 +377,7 @@ export function makeTriggers(
   ): Promise<Done> => {
     const { item, trigger } = about
     const { work } = item
-    const { bufferMs } = trigger.document
+    const { bufferMs, maxProcessingMs } = trigger.document
     const [first] = rows
     const isListed = first?.row.buffered.some((one) => one.work === work.id) === true
     if (!isListed) {
@@ -338,6 +395,8 @@ export function makeTriggers(
       again(delayMs, {
         counters: { ...countersOf(item), waits: work.waits + 1 },
         note: { ...EMPTY_NOTE, lastError: 'its instance has not come yet' },
+        // The time that it may take begins after this wait.
+        ...(maxProcessingMs === undefined ? {} : { expiresInMs: delayMs + maxProcessingMs }),
         ...plan,
       }),
     )
@@ -465,14 +524,19 @@ export function makeTriggers(
     failureClass: FailureClass,
     reason: DeadLetterReason,
     error: string,
+    counters: Counters = countersOf(item),
   ): Promise<void> => {
     const why = { class: failureClass, reason, error, step: 'trigger' }
     const note = { ...EMPTY_NOTE, class: failureClass, lastError: error }
     const isReadable = workflow !== null && trigger !== null && reason !== 'unparseable'
     const settleDead = async (retry: () => Promise<void>): Promise<void> => {
       const beside = isReadable ? await leaveRow(item, workflow, trigger) : NO_CHANGE
-      const { guards, writes } = beside
-      const died = dead(why, { counters: countersOf(item), note, guards, writes })
+      const told = deadLetterEvent(deps, item, workflow, trigger, { ...why, attempts: counters.attempts })
+      const writes = [...beside.writes, ...(told?.writes ?? [])]
+      const died = dead(why, {
+        ...{ counters, note, guards: beside.guards, writes },
+        ...(told === null ? {} : { plans: [told] }),
+      })
       const settlement = await settler.settle(item, trigger?.route ?? null, died)
       if (!settlement.ok) return settlement.why === 'stale' ? undefined : retry()
       if (writes.some(({ w }) => w === 'work.again')) deps.wake()
