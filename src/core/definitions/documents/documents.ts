@@ -9,6 +9,7 @@ import type { AgentDocument } from './agent-document.ts'
 import type { AuthDocument } from './auth-document.ts'
 import type { CarriedProfile, CarriedRoute, CarriedSource } from './carried-fields.generated.ts'
 import type { OperationDocument } from './provider-document.ts'
+import type { RetryPolicy } from './retry-policy.ts'
 import type { VerifyDocument } from './verify-document.ts'
 
 /** How long events are stored where a source sets nothing. */
@@ -118,15 +119,6 @@ export interface AnswerDocument {
 export interface HandshakeDocument extends AnswerDocument {
   readonly method: 'GET' | 'POST'
   readonly when: ConditionDocument
-}
-
-export interface RetryPolicy {
-  /** Name of the profile it came from, or null when written in place. */
-  readonly profile: string | null
-  /** Includes the first. */
-  readonly attempts: number
-  /** attempts − 1 of them. */
-  readonly delaysMs: readonly number[]
 }
 
 /** A condition as written: an expression, or a filter tree. */

@@ -47,7 +47,6 @@ export type {
   OperationActionDocument,
   ProfileDocument,
   RatePolicy,
-  RetryPolicy,
   RouteDocument,
   ScheduleActionDocument,
   ScheduleDocument,
@@ -69,6 +68,7 @@ export type {
   Refinement,
 } from './provider-document.ts'
 export { AUTH_MODELS, authenticationOf, BEARER, IDEMPOTENCIES, operationOf } from './provider-document.ts'
+export { RETRY_CAUSES, type RetryCause, type RetryPolicy } from './retry-policy.ts'
 export type { Signing, SubscriptionDocument } from './subscription-document.ts'
 export { DISABLE_AFTER_MS, SIGNINGS } from './subscription-document.ts'
 export type {

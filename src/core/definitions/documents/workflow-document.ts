@@ -4,7 +4,8 @@
 
 import type { JsonValue } from '../../foundation/json/index.ts'
 import type { CarriedWorkflow } from './carried-fields.generated.ts'
-import type { ActionDocument, ConditionDocument, RatePolicy, RetryPolicy } from './documents.ts'
+import type { ActionDocument, ConditionDocument, RatePolicy } from './documents.ts'
+import type { RetryPolicy } from './retry-policy.ts'
 
 export const PLACE_TYPES = ['normal', 'waiting', 'review', 'error', 'final'] as const
 export type PlaceType = (typeof PLACE_TYPES)[number]
