@@ -34,6 +34,15 @@ describe('what fields mean', () => {
 
 type Tree = { [name: string]: unknown }
 
+/** The same with a retry policy by formula. */
+const withBackoff = (kind: string) => (): Tree => {
+  const base = (BASES[kind] as () => Tree)()
+  const retry = { attempts: 3, backoff: 'exponential' }
+  if (kind === 'Workflow')
+    Object.assign((base.transitions as { go: Tree }).go, { retry, do: { emit: 'a.c' } })
+  return kind === 'Workflow' ? base : { ...base, retry }
+}
+
 /** With every map whose fields may be omitted. */
 const BASES: Readonly<Record<string, () => Tree>> = {
   Source: () => ({
@@ -152,6 +161,12 @@ const BASES: Readonly<Record<string, () => Tree>> = {
     secret: { ref: 'a' },
     hmac: {},
   }),
+  ...Object.fromEntries(
+    ['Route', 'Profile', 'Agent', 'Subscription'].flatMap((kind) =>
+      ['first', 'factor'].map((field) => [`${kind}.retry.${field}`, withBackoff(kind)]),
+    ),
+  ),
+  'Workflow.transitions.*.retry': withBackoff('Workflow'),
 }
 
 const PROVIDERS = compileDefinitions(

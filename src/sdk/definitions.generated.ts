@@ -96,8 +96,18 @@ export interface RateDefinition {
 export interface RetryDefinition {
   /** How often, the first time included. */
   readonly attempts: number
-  /** The pauses in between, one fewer than attempts. Left out: none. */
+  /** The pauses in between, one fewer than attempts. Left out: none, or those of `backoff`. */
   readonly delays?: readonly DurationText[]
+  /** A formula in place of `delays`: each pause is `factor` times the one before, one `first` longer, or equal. Left out: the pauses are listed. */
+  readonly backoff?: 'exponential' | 'linear' | 'fixed'
+  /** Of `backoff`: the first pause. Left out: `1s`. */
+  readonly first?: DurationText
+  /** Of `backoff: exponential`: how fast pauses grow. Left out: `2`. */
+  readonly factor?: number
+  /** Of `backoff: exponential` and `linear`: no pause is longer. Left out: `1h`, or `first` where that is longer. */
+  readonly max?: DurationText
+  /** The only failures that are tried again: classes, and `timeout` for calls that took too long, whatever their class. Left out: all that may succeed later. */
+  readonly retryOn?: readonly ('transient' | 'rate_limited' | 'timeout' | 'unknown')[]
 }
 
 export interface DrainDefinition {

@@ -10,6 +10,7 @@ import {
   type DrainPolicy,
   type ProfileDocument,
   type RatePolicy,
+  RETRY_CAUSES,
   type RetryPolicy,
   type SecretRef,
   USUAL_CIRCUIT,
@@ -17,7 +18,7 @@ import {
 } from '../../core/definitions/documents/index.ts'
 import { assert } from '../../core/foundation/errors/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../core/foundation/time/index.ts'
-import { RETRY_PROFILES } from '../../core/queue/retry/index.ts'
+import { type Backoff, backoffDelays, RETRY_PROFILES } from '../../core/queue/retry/index.ts'
 import {
   constant,
   documentName,
@@ -88,7 +89,26 @@ export const retryInline = () =>
       delays: optional(
         z.array(duration(0, 7 * DAY)).max(99),
         'The pauses in between, one fewer than attempts.',
-        'none',
+        'none, or those of `backoff`',
+      ),
+      backoff: optional(
+        oneOf('exponential', 'linear', 'fixed'),
+        'A formula in place of `delays`: each pause is `factor` times the one before, one `first` longer, or equal.',
+        'the pauses are listed',
+      ),
+      first: optional(duration(1, 7 * DAY), 'Of `backoff`: the first pause.', { default: '1s' }),
+      factor: optional(z.number().min(1).max(100), 'Of `backoff: exponential`: how fast pauses grow.', {
+        default: 2,
+      }),
+      max: optional(
+        duration(1, 7 * DAY),
+        'Of `backoff: exponential` and `linear`: no pause is longer.',
+        '`1h`, or `first` where that is longer',
+      ),
+      retryOn: optional(
+        z.array(oneOf(...RETRY_CAUSES)).min(1),
+        'The only failures that are tried again: classes, and `timeout` for calls that took too long, whatever their class.',
+        'all that may succeed later',
       ),
     }),
   )
@@ -125,11 +145,22 @@ export type RetryInput = z.infer<ReturnType<typeof retryInline>>
 export type Profiles = ReadonlyMap<string, ProfileDocument>
 
 export function resolveRetryInline(input: RetryInput, profile: string | null): RetryPolicy {
+  const { attempts, delays = [], retryOn } = input
+  const only = RETRY_CAUSES.filter((cause) => retryOn?.includes(cause) ?? true)
   return {
     profile,
-    attempts: input.attempts,
-    delaysMs: (input.delays ?? []).map((delay) => milliseconds(delay, 0)),
+    attempts,
+    delaysMs:
+      input.backoff === undefined
+        ? delays.map((delay) => milliseconds(delay, 0))
+        : backoffDelays(backoffOf(input.backoff, input), attempts),
+    ...(only.length === RETRY_CAUSES.length ? {} : { retryOn: only }),
   }
+}
+
+function backoffOf(shape: Backoff['shape'], { first, factor, max }: RetryInput): Backoff {
+  const firstMs = milliseconds(first, SECOND)
+  return { shape, firstMs, factor: factor ?? 2, maxMs: milliseconds(max, Math.max(HOUR, firstMs)) }
 }
 
 /** An agent says how often it is asked, unless the route or step that uses it does. */

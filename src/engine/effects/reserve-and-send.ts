@@ -4,7 +4,7 @@
 
 import { effectRefOf, parseResponse } from '../../core/effects/action/index.ts'
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
-import type { CallVerdict, FailureClass } from '../../core/failures/failure/index.ts'
+import { type CallVerdict, type FailureClass, isTimeout } from '../../core/failures/failure/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import { type Counters, isUntried } from '../../core/queue/work/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
@@ -252,6 +252,7 @@ export function makeReserveAndSend(
     }
     const step = decideNext(deps, item, route.document.retry, {
       class: verdict.class,
+      isTimeout: isTimeout(outcome),
       effect: isUnknownRepeated ? 'maybe' : verdict.effect,
       idempotent: action.policy.idempotent,
       canRepeat: action.abilities.keyTtlMs !== null,

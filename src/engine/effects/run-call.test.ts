@@ -1,6 +1,6 @@
 // The interleavings of reserve, send, settle and evidence. The test answers every call and advances the time.
 import { describe, expect, test } from 'vitest'
-import type { HttpActionDocument, RouteDocument } from '../../core/definitions/documents/index.ts'
+import type { HttpActionDocument, RetryCause, RouteDocument } from '../../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT, type EventId } from '../../core/foundation/ids/index.ts'
 import { type CommitResult, StoreError } from '../../ports/store.ts'
 import {
@@ -442,4 +442,40 @@ test('[C8] a refusal is stored in the vendor’s words, but not logged', async (
   const messages = node.log.controls.map(({ message }) => message)
   expect(messages).toContain('answered 422')
   expect(messages.join()).not.toContain('mona')
+})
+
+describe('only listed failures are retried', () => {
+  const withRetryOn = (...retryOn: readonly RetryCause[]) =>
+    withHttp({ idempotent: true }, { retry: { ...ROUTE.retry, retryOn } })
+
+  test('[T10] others are dead letters at once', async () => {
+    const world = makeWorld(() => answered(503))
+    const node = await world.node({ documents: withRetryOn('timeout') })
+    const eventId = await accept(world, node)
+    await world.pass(5_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'dead', class: 'transient', attempts: 1 })
+    const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 1 })).items
+    expect(letter).toMatchObject({ reason: 'rejected', class: 'transient' })
+    expect(world.calls).toHaveLength(1)
+  })
+
+  test.each([LOST, answered(408), answered(504)])('[T10] %j counts as a timeout', async (outcome) => {
+    const world = makeWorld((_request, call) => (call === 1 ? outcome : CREATED))
+    const node = await world.node({ documents: withRetryOn('timeout') })
+    const eventId = await accept(world, node)
+    await world.pass(5_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done' })
+    expect(world.calls).toHaveLength(2)
+  })
+
+  test('[T11] an unknown outcome that is not listed waits for an operator, although the vendor remembers the key', async () => {
+    const world = makeWorld(() => LOST)
+    const documents = withHttp({ keyTtlMs: 600_000 }, { retry: { ...ROUTE.retry, retryOn: ['transient'] } })
+    const node = await world.node({ documents })
+    const eventId = await accept(world, node)
+    await world.pass(5_000)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'parked', class: 'unknown', attempts: 1 })
+    expect(await world.reads.ledger('BOOK:o1')).toMatchObject({ state: 'unknown' })
+    expect(world.calls).toHaveLength(1)
+  })
 })

@@ -48,7 +48,9 @@ export const DECISIONS: Decisions = {
 
 /** A failed attempt. Omitted fields mean that a repeat is harmless, as for a job without an external effect. */
 export type FailedOutcome = Pick<FailureQuestion, 'class' | 'retryAfterMs'> &
-  Partial<Pick<FailureQuestion, 'effect' | 'idempotent' | 'canRepeat' | 'probeAfterMs' | 'expiresAt'>>
+  Partial<
+    Pick<FailureQuestion, 'isTimeout' | 'effect' | 'idempotent' | 'canRepeat' | 'probeAfterMs' | 'expiresAt'>
+  >
 
 /** What happens to a job after one more failed attempt, by the retry policy of its route. */
 export function decideNext(

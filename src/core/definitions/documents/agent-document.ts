@@ -3,6 +3,7 @@
 import type { JsonValue } from '../../foundation/json/index.ts'
 import type { AuthDocument } from './auth-document.ts'
 import type { CarriedAgent } from './carried-fields.generated.ts'
+import type { RetryPolicy } from './retry-policy.ts'
 import type { SecretRef } from './verify-document.ts'
 
 /** Reusable; a definition that names it contains a resolved copy, and is pinned to it. */
@@ -33,9 +34,5 @@ export interface AgentDocument extends CarriedAgent {
   /** How often an answer that does not match the schema is requested again, within one attempt of the step. */
   readonly repairs: number
   /** For steps and routes that call it and set no retry of their own. */
-  readonly retry?: {
-    readonly profile: string | null
-    readonly attempts: number
-    readonly delaysMs: readonly number[]
-  }
+  readonly retry?: RetryPolicy
 }

@@ -6,6 +6,7 @@ import type { JsonValue } from '../../foundation/json/index.ts'
 import { DAY } from '../../foundation/time/index.ts'
 import type { ActionDocument } from './action-documents.ts'
 import type { CarriedProfile, CarriedRoute, CarriedSource } from './carried-fields.generated.ts'
+import type { RetryPolicy } from './retry-policy.ts'
 import type { VerifyDocument } from './verify-document.ts'
 
 /** How long events are stored where a source sets nothing. */
@@ -115,15 +116,6 @@ export interface AnswerDocument {
 export interface HandshakeDocument extends AnswerDocument {
   readonly method: 'GET' | 'POST'
   readonly when: ConditionDocument
-}
-
-export interface RetryPolicy {
-  /** Name of the profile it came from, or null when written in place. */
-  readonly profile: string | null
-  /** Includes the first. */
-  readonly attempts: number
-  /** attempts − 1 of them. */
-  readonly delaysMs: readonly number[]
 }
 
 /** A condition as written: an expression, or a filter tree. */

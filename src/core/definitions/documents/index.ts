@@ -58,7 +58,6 @@ export type {
   NatsDocument,
   ProfileDocument,
   RatePolicy,
-  RetryPolicy,
   RouteDocument,
   ScheduleDocument,
   SourceDocument,
@@ -75,6 +74,7 @@ export type {
   Refinement,
 } from './provider-document.ts'
 export { AUTH_MODELS, authenticationOf, BEARER, IDEMPOTENCIES, operationOf } from './provider-document.ts'
+export { RETRY_CAUSES, type RetryCause, type RetryPolicy } from './retry-policy.ts'
 export type { Signing, SubscriptionDocument } from './subscription-document.ts'
 export { DISABLE_AFTER_MS, SIGNINGS } from './subscription-document.ts'
 export type {

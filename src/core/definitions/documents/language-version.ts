@@ -11,21 +11,48 @@ import { type JsonValue, stringifyJson } from '../../foundation/json/index.ts'
 import { actionFactsOf } from './action-documents.ts'
 import { actionsOf } from './code-hashes.ts'
 import type { DefinitionDocument } from './definition-kinds.ts'
+import type { RetryPolicy } from './retry-policy.ts'
 
-export const LANGUAGE = 3
+export const LANGUAGE = 4
 /** The first version with `hmac`. */
 export const HMAC_LANGUAGE = 3
+/** The first version with `retryOn`, and with limits and retries of triggers. */
+const RETRY_ON_LANGUAGE = 4
 
 /**
  * 2: `auth` of actions, agents and subscriptions, and `{{ secret('…') }}`. A node that knows neither would call without them.
  * 3: `hmac(…)` in expressions.
+ * 4: `retryOn`, and `retry`, `onLimit`, `maxProcessingTime` and `deadLetter` of triggers. A node that does not know them would retry what
+ * its author excluded, or treat an event otherwise than its author wrote.
  */
 export function languageOf(document: DefinitionDocument): number {
+  if (retriesOf(document).some((retry) => retry?.retryOn !== undefined) || hasTriggerTerms(document))
+    return RETRY_ON_LANGUAGE
   if (mayUseHmac(document)) return HMAC_LANGUAGE
   return hasAuth(document) || SECRET.test(stringifyJson(document as unknown as JsonValue)) ? 2 : 1
 }
 
 const SECRET = /\{\{\s*secret\s*\(/
+
+function retriesOf(document: DefinitionDocument): readonly (RetryPolicy | undefined)[] {
+  const own = 'retry' in document ? [document.retry] : []
+  const steps = document.kind === 'Workflow' ? document.transitions.map(({ retry }) => retry) : []
+  const agents = actionsOf(document).map((action) =>
+    action.type === 'agent' ? action.agent.retry : undefined,
+  )
+  return [...own, ...steps, ...agents]
+}
+
+function hasTriggerTerms(document: DefinitionDocument): boolean {
+  if (document.kind !== 'Workflow') return false
+  return document.triggers.some(
+    ({ retry, onLimit, maxProcessingMs, deadLetter }) =>
+      retry !== undefined ||
+      onLimit !== undefined ||
+      maxProcessingMs !== undefined ||
+      deadLetter !== undefined,
+  )
+}
 
 function hasAuth(document: DefinitionDocument): boolean {
   if (document.kind === 'Subscription' || document.kind === 'Agent') return document.auth !== undefined

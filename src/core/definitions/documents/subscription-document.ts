@@ -4,7 +4,8 @@
 import { DAY } from '../../foundation/time/index.ts'
 import type { AuthDocument } from './auth-document.ts'
 import type { CarriedSubscription } from './carried-fields.generated.ts'
-import type { ConditionDocument, RatePolicy, RetryPolicy } from './documents.ts'
+import type { ConditionDocument, RatePolicy } from './documents.ts'
+import type { RetryPolicy } from './retry-policy.ts'
 import type { SecretRef } from './verify-document.ts'
 
 /**

@@ -5,7 +5,8 @@
 import type { JsonValue } from '../../foundation/json/index.ts'
 import type { ActionDocument } from './action-documents.ts'
 import type { CarriedWorkflow } from './carried-fields.generated.ts'
-import type { ConditionDocument, RatePolicy, RetryPolicy } from './documents.ts'
+import type { ConditionDocument, RatePolicy } from './documents.ts'
+import type { RetryPolicy } from './retry-policy.ts'
 
 export const PLACE_TYPES = ['normal', 'waiting', 'review', 'error', 'final'] as const
 export type PlaceType = (typeof PLACE_TYPES)[number]
@@ -111,8 +112,8 @@ export interface TriggerDocument {
 export interface MigrationDocument {
   readonly from: string
   readonly to: string
-  /** The instance continues under the new version. `manual`: only where a user migrates this very instance. */
-  readonly strategy: 'inPlace' | 'manual'
+  /** Only `inPlace` so far: the instance continues under the new version. */
+  readonly strategy: 'inPlace'
   /** Old place → new place; a place that is left out keeps its name. */
   readonly places: Readonly<Record<string, string>>
   readonly data: readonly (

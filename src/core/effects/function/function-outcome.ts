@@ -10,6 +10,8 @@ export type FunctionOutcome =
       readonly kind: 'failed'
       readonly how: 'again' | 'terminal' | 'threw'
       readonly afterMs: number | null
+      /** The node stopped it because it took too long. */
+      readonly isTimeout?: true
       readonly message: string
       /** Where in the user's files it was thrown (`orders.ts:12:7`), if known. */
       readonly at?: string

@@ -40,6 +40,18 @@ const NOT_APPLIED: Readonly<Record<number, FailureClass>> = {
   503: 'transient',
 }
 
+/** Statuses by which a server, or the proxy before it, states that the call took too long. */
+const TIMED_OUT = new Set([408, 504])
+
+/** Whether the call ended because it took too long, whatever its class is. */
+export function isTimeout(
+  facts:
+    | { readonly kind: 'response'; readonly status: number }
+    | { readonly kind: 'failed'; readonly code: string },
+): boolean {
+  return facts.kind === 'response' ? TIMED_OUT.has(facts.status) : facts.code === 'timeout'
+}
+
 /** Failures before sending that no retry fixes. */
 const HOPELESS = new Set(['blocked', 'bad_url'])
 

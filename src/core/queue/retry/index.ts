@@ -1,4 +1,4 @@
 // Decides when a failed attempt runs again.
 
-export type { RetryProfileName } from './retry.ts'
-export { nextDelay, RETRY_PROFILES, stretch } from './retry.ts'
+export type { Backoff, RetryProfileName } from './retry.ts'
+export { backoffDelays, nextDelay, RETRY_PROFILES, stretch } from './retry.ts'

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { RetryPolicy } from '../../definitions/documents/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../foundation/time/index.ts'
-import { nextDelay, RETRY_PROFILES } from './index.ts'
+import { backoffDelays, nextDelay, RETRY_PROFILES } from './index.ts'
 
 const jitter = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 const policy: fc.Arbitrary<RetryPolicy> = fc
@@ -81,6 +81,36 @@ describe('nextDelay', () => {
     fc.assert(
       fc.property(policy, fc.nat(19), jitter, (one, index, chance) => {
         expect(nextDelay(one, index + 1, chance)).toBe(nextDelay(one, index + 1, chance))
+      }),
+    )
+  })
+})
+
+describe('backoffDelays', () => {
+  test.each([
+    ['exponential', 2, 15 * MINUTE, 6, [1_000, 2_000, 4_000, 8_000, 16_000]],
+    ['exponential', 1.5, 15 * MINUTE, 5, [1_000, 1_500, 2_250, 3_375]],
+    ['exponential', 10, MINUTE, 5, [1_000, 10_000, 60_000, 60_000]],
+    ['linear', 2, 3_000, 6, [1_000, 2_000, 3_000, 3_000, 3_000]],
+    ['fixed', 2, HOUR, 4, [1_000, 1_000, 1_000]],
+    ['fixed', 2, HOUR, 1, []],
+  ] as const)('[T8] %s by %d up to %i ms, %i attempts', (shape, factor, maxMs, attempts, delays) => {
+    expect(backoffDelays({ shape, firstMs: 1_000, factor, maxMs }, attempts)).toEqual(delays)
+  })
+
+  test('[T8] delays are whole, never shrink and never exceed the largest', () => {
+    const backoff = fc.record({
+      shape: fc.constantFrom('exponential' as const, 'linear' as const, 'fixed' as const),
+      firstMs: fc.integer({ min: 1, max: DAY }),
+      factor: fc.double({ min: 1, max: 100, noNaN: true }),
+      maxMs: fc.integer({ min: DAY, max: 7 * DAY }),
+    })
+    fc.assert(
+      fc.property(backoff, fc.integer({ min: 1, max: 100 }), (one, attempts) => {
+        const delays = backoffDelays(one, attempts)
+        expect(delays).toHaveLength(attempts - 1)
+        expect(delays.every((delay) => Number.isInteger(delay) && delay <= one.maxMs)).toBe(true)
+        expect(delays.toSorted((a, b) => a - b)).toEqual(delays)
       }),
     )
   })

@@ -26,6 +26,27 @@ export const RETRY_PROFILES = {
   ROTATION: profile('ROTATION', SECOND, 1, 2),
 } as const satisfies Readonly<Record<string, RetryPolicy>>
 
+/** How delays grow; the first one counts as step 1. */
+export interface Backoff {
+  readonly shape: 'exponential' | 'linear' | 'fixed'
+  readonly firstMs: number
+  /** Of `exponential`: each delay is so many times the one before it. */
+  readonly factor: number
+  /** No delay is longer. */
+  readonly maxMs: number
+}
+
+/** The delays of a formula, one fewer than attempts, in whole milliseconds. */
+export function backoffDelays(
+  { shape, firstMs, factor, maxMs }: Backoff,
+  attempts: number,
+): readonly number[] {
+  return Array.from({ length: attempts - 1 }, (_, index) => {
+    const times = shape === 'fixed' ? 1 : shape === 'linear' ? index + 1 : factor ** index
+    return Math.min(Math.round(firstMs * times), maxMs)
+  })
+}
+
 export type RetryProfileName = keyof typeof RETRY_PROFILES
 
 /**

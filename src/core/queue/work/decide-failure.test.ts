@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { RetryPolicy } from '../../definitions/documents/index.ts'
+import { RETRY_CAUSES, type RetryPolicy } from '../../definitions/documents/index.ts'
 import { DEAD_LETTER_REASONS } from '../../failures/dead-letter/index.ts'
 import { FAILURE_CLASSES, type FailureClass } from '../../failures/failure/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../foundation/time/index.ts'
@@ -18,6 +18,9 @@ import {
 
 const NOW = 1_000_000
 const POLICY: RetryPolicy = { profile: null, attempts: 3, delaysMs: [MINUTE, 2 * MINUTE] }
+const ONLY_WAITS: RetryPolicy = { ...POLICY, retryOn: ['rate_limited'] }
+const ONLY_TRANSIENT: RetryPolicy = { ...POLICY, retryOn: ['transient'] }
+const ONLY_TIMEOUT: RetryPolicy = { ...POLICY, retryOn: ['timeout'] }
 const FIRST: Counters = { attempts: 1, waits: 0, losses: 0 }
 
 const ask = (known: Partial<FailureQuestion>): FailureStep =>
@@ -127,6 +130,36 @@ const rows: readonly (readonly [name: string, question: Partial<FailureQuestion>
     { class: 'rate_limited', effect: 'maybe', canRepeat: true, expiresAt: SOON },
     PARK,
   ],
+  ['[T10] a class that is not listed is not retried', { policy: ONLY_WAITS }, dead('rejected')],
+  ['[T10] a class that is listed is', { policy: ONLY_TRANSIENT }, again(MINUTE)],
+  [
+    '[T10] a refusal for its rate that is not listed',
+    { class: 'rate_limited', policy: ONLY_TRANSIENT },
+    dead('rejected'),
+  ],
+  ['[T10] a timeout counts whatever its class', { isTimeout: true, policy: ONLY_TIMEOUT }, again(MINUTE)],
+  ['[T10] a failure that was no timeout', { policy: ONLY_TIMEOUT }, dead('rejected')],
+  ['[T10] a timeout of a listed class', { isTimeout: true, policy: ONLY_TRANSIENT }, again(MINUTE)],
+  [
+    '[T11] an unknown outcome that is not listed is parked, never dead',
+    { class: 'unknown', effect: 'maybe', canRepeat: true, policy: ONLY_TRANSIENT },
+    PARK,
+  ],
+  [
+    '[T11] a refused repetition after an unknown outcome is parked as well',
+    { class: 'rate_limited', effect: 'maybe', canRepeat: true, policy: ONLY_TRANSIENT },
+    PARK,
+  ],
+  [
+    '[T11] the vendor is asked whether the effect exists, listed or not',
+    { class: 'unknown', effect: 'maybe', probeAfterMs: 5, policy: ONLY_WAITS },
+    again(5),
+  ],
+  [
+    '[T10] listing a class makes no outcome safe to repeat',
+    { class: 'unknown', effect: 'maybe', policy: { ...POLICY, retryOn: ['unknown', 'timeout'] } },
+    PARK,
+  ],
   [
     '[W5] harmless doubt dies at the cap',
     { effect: 'maybe', idempotent: true, counters: LAST },
@@ -180,14 +213,21 @@ test('[W9] three crashes are the limit', () => {
   expect(LOSSES_MAX).toBe(3)
 })
 
+const delaysOf = fc.array(fc.integer({ min: 0, max: HOUR }), { maxLength: 8 })
 const policy: fc.Arbitrary<RetryPolicy> = fc
-  .array(fc.integer({ min: 0, max: HOUR }), { maxLength: 8 })
-  .map((delaysMs) => ({ profile: null, attempts: delaysMs.length + 1, delaysMs }))
+  .tuple(delaysOf, fc.option(fc.subarray([...RETRY_CAUSES], { minLength: 1 }), { nil: undefined }))
+  .map(([delaysMs, retryOn]) => ({
+    profile: null,
+    attempts: delaysMs.length + 1,
+    delaysMs,
+    ...(retryOn === undefined ? {} : { retryOn }),
+  }))
 const jitter = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 
 const question: fc.Arbitrary<FailureQuestion> = fc
   .record({
     class: fc.constantFrom(...FAILURE_CLASSES),
+    isTimeout: fc.boolean(),
     effect: fc.constantFrom('none' as const, 'maybe' as const),
     idempotent: fc.boolean(),
     canRepeat: fc.boolean(),

@@ -13,6 +13,8 @@ import type { Counters, WorkState } from './work.ts'
 
 export interface FailureQuestion {
   readonly class: FailureClass
+  /** The other side, or the function, took longer than it may. */
+  readonly isTimeout?: boolean
   readonly effect: 'none' | 'maybe'
   /** Repeating the call is harmless, so an unknown outcome needs no decision. */
   readonly idempotent: boolean
@@ -54,6 +56,7 @@ export function decideFailure(question: FailureQuestion): FailureStep {
     case 'poison':
       return isUnknown ? { step: 'park' } : { step: 'dead', reason: 'crash_loop' }
     case 'rate_limited': {
+      if (!isRetried(question)) return isUnknown ? { step: 'park' } : { step: 'dead', reason: 'rejected' }
       // The call was refused before anything was done: it is a wait, and returns its attempt.
       const askedMs = Math.min(question.retryAfterMs ?? BUCKET_CLOSED_MS, BUCKET_CLOSED_MS_MAX)
       const delayMs = Math.round(stretch(Math.max(askedMs, BUCKET_CLOSED_MS_MIN), question.jitter))
@@ -74,6 +77,7 @@ export function decideFailure(question: FailureQuestion): FailureStep {
         return isUnknown ? { step: 'park' } : { step: 'dead', reason: 'expired' }
       }
       if (isUnknown && !question.canRepeat) return { step: 'park' }
+      if (!isRetried(question)) return isUnknown ? { step: 'park' } : { step: 'dead', reason: 'rejected' }
       const delayMs = nextDelay(question.policy, counters.attempts, question.jitter, question.retryAfterMs)
       if (delayMs === null) return isUnknown ? { step: 'park' } : { step: 'dead', reason: 'cap_reached' }
       if (now + delayMs >= expiresAt)
@@ -81,6 +85,13 @@ export function decideFailure(question: FailureQuestion): FailureStep {
       return { step: 'again', delayMs, counters }
     }
   }
+}
+
+/** Whether the policy retries such a failure. */
+function isRetried({ policy, class: failureClass, isTimeout }: FailureQuestion): boolean {
+  const { retryOn } = policy
+  if (retryOn === undefined) return true
+  return (isTimeout && retryOn.includes('timeout')) || retryOn.some((cause) => cause === failureClass)
 }
 
 /** After this many crashes beyond the first a job is poison: it takes its node down with it. */

@@ -109,6 +109,7 @@ export function makeFunctionEnds(
     const failureClass = outcome.how === 'terminal' ? 'validation' : 'transient'
     const step = decideNext(deps, item, route.document.retry, {
       class: failureClass,
+      isTimeout: outcome.isTimeout === true,
       retryAfterMs: outcome.afterMs,
     })
     return makeObstacle(key, {

@@ -353,7 +353,7 @@ export function makeInternalActions(
           run.abort()
           const why = `it took longer than ${timeoutMs} ms`
           effects.abandon(run, why)
-          resolve(failedFunction('again', why))
+          resolve({ ...failedFunction('again', why), isTimeout: true })
         })
       }
       arm(timeoutMs)

@@ -5,7 +5,7 @@
 
 import { type Scrub, scrubNothing } from '../../../core/events/sensitive/index.ts'
 import type { DeadLetterReason } from '../../../core/failures/dead-letter/index.ts'
-import type { FailureClass } from '../../../core/failures/failure/index.ts'
+import { type FailureClass, isTimeout } from '../../../core/failures/failure/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import { stretch } from '../../../core/queue/retry/index.ts'
 import { type Attempt, type Counters, EMPTY_NOTE } from '../../../core/queue/work/index.ts'
@@ -181,6 +181,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
       const expiresAt = expiryOf(item, route, failed, askedMs ?? 0)
       const step = decideNext(deps, item, document.retry, {
         class: failed.class,
+        isTimeout: outcome !== null && isTimeout(outcome),
         retryAfterMs: askedMs,
         expiresAt,
       })

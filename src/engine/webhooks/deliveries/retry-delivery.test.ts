@@ -210,3 +210,15 @@ test('[RV14] deliveries are listed by subscription, state, event and time', asyn
     code: 'invalid_cursor',
   })
 })
+
+test.each([
+  [503, 'dead'],
+  [504, 'ready'],
+] as const)('[T10] a delivery that retries timeouts only is %i and then %s', async (status, state) => {
+  const retry = { ...PATIENT.retry, retryOn: ['timeout' as const] }
+  const scene = await makeScene([{ ...PATIENT, retry }])
+  const { world, node, answer } = scene
+  answer(answered(status))
+  const work = await deliveryOf(scene, await accept(world, node))
+  expect(await world.reads.work(work)).toMatchObject({ state, attempts: 1 })
+})
