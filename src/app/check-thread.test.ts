@@ -46,13 +46,25 @@ const HOSTILE = Array.from(
     `kind: Route\nname: r${index}\non: shop.paid\nkey: payload.${'a'.repeat(7_000)}\ndo: { emit: shop.booked }\n`,
 ).join('---\n')
 
+/** Its analysis takes about a second. */
+const WIDE_NET = [
+  'kind: Workflow\nname: wide\nversion: 1.0.0\nstart: s\ntriggers:\n  - { manual: {} }',
+  'places:\n  s: {}\n  e: { final: true }',
+  ...Array.from({ length: 650 }, (_, index) => `  p${index}: {}`),
+  'transitions:\n  first: { from: s, to: p0 }\n  last: { from: p649, to: e }',
+  ...Array.from({ length: 649 }, (_, index) => `  t${index}: { from: p${index}, to: p${index + 1} }`),
+].join('\n')
+
 describe('[DV50] checks run off the main thread', () => {
-  test('the node responds while a check runs', async () => {
+  test.each([
+    ['long names', HOSTILE],
+    ['a wide net', WIDE_NET],
+  ])('the node responds while a check runs: %s', async (_what, text) => {
     const { run } = shared
     await run(job(ROUTE), async () => NO_ANSWERS)
     const { server, post } = makeDefinitionWorld({ runCheck: run })
     let isChecked = false
-    const checked = post('/definitions/check', { files: [{ path: 'a.yaml', text: HOSTILE }] }).then(
+    const checked = post('/definitions/check', { files: [{ path: 'a.yaml', text }] }).then(
       (answer) => {
         isChecked = true
         return answer

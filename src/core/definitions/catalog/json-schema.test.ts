@@ -197,6 +197,18 @@ describe('no schema and no payload keeps the node busy', () => {
     })
   })
 
+  test('[CA15] each name that a pattern is tried on is counted, by its length', () => {
+    const long = Object.fromEntries(Array.from({ length: 900 }, (_, index) => ['a'.repeat(900) + index, 1]))
+    const patternProperties = { '^b': { type: 'string' } }
+    const tooMuch = { path: 'payload', problem: 'is too much to check' }
+    expect(check({ patternProperties }, long)).toEqual(tooMuch)
+    expect(check({ patternProperties, additionalProperties: { type: 'integer' } }, long)).toEqual(tooMuch)
+    const many = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`^b${index}`, {}]))
+    const short = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`a${index}`, 1]))
+    expect(check({ patternProperties: many }, short)).toEqual(tooMuch)
+    expect(check({ patternProperties }, short)).toBeNull()
+  })
+
   test('[CA15] work is counted', () => {
     const many = Array.from({ length: 300_000 }, (_, index) => index)
     for (const schema of [{ items: { type: 'integer' } }, { uniqueItems: true }, { not: { items: {} } }]) {
