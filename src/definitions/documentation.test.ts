@@ -167,6 +167,10 @@ const BASES: Readonly<Record<string, () => Tree>> = {
     ),
   ),
   'Workflow.transitions.*.retry': withBackoff('Workflow'),
+  'Workflow.triggers.retry': () => ({
+    ...BASES.Workflow?.(),
+    triggers: [{ on: 'a.b', retry: { attempts: 3, backoff: 'exponential' } }],
+  }),
 }
 
 const PROVIDERS = compileDefinitions(

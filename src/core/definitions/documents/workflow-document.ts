@@ -112,8 +112,8 @@ export interface TriggerDocument {
 export interface MigrationDocument {
   readonly from: string
   readonly to: string
-  /** Only `inPlace` so far: the instance continues under the new version. */
-  readonly strategy: 'inPlace'
+  /** The instance continues under the new version. `manual`: only where a user migrates this very instance. */
+  readonly strategy: 'inPlace' | 'manual'
   /** Old place → new place; a place that is left out keeps its name. */
   readonly places: Readonly<Record<string, string>>
   readonly data: readonly (
