@@ -64,12 +64,10 @@ describe('[DV50] checks run off the main thread', () => {
     await run(job(ROUTE), async () => NO_ANSWERS)
     const { server, post } = makeDefinitionWorld({ runCheck: run })
     let isChecked = false
-    const checked = post('/definitions/check', { files: [{ path: 'a.yaml', text }] }).then(
-      (answer) => {
-        isChecked = true
-        return answer
-      },
-    )
+    const checked = post('/definitions/check', { files: [{ path: 'a.yaml', text }] }).then((answer) => {
+      isChecked = true
+      return answer
+    })
     let answered = 0
     while (!isChecked) {
       await server.app.inject({ method: 'GET', url: '/healthz' })
