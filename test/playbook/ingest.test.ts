@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { workOf } from '../../src/engine/engine.fixture.ts'
-import { compile, items, letters, makeVendor, paid, SHOP, start, states, T } from './scene.fixture.ts'
+import { ANNA, compile, items, letters, makeVendor, paid, SHOP, start, states, T } from './scene.fixture.ts'
 
 const BOOK = `
 kind: Route
@@ -159,4 +159,26 @@ test('edge case: the definition changes while a job runs', async () => {
   expect(new Set(ran.map(({ configHash }) => configHash))).toEqual(
     new Set([old.definition, fresh.definition]),
   )
+})
+
+test('edge case: the schema of a payload drifts', async () => {
+  const flows = (total: string) => `${SHOP}catalog:
+  mismatch: quarantine
+  subjects:
+    - subject: shop.events.paid
+      schema: { type: object, required: [total], properties: { total: { type: ${total} } } }
+---${BOOK}`
+  const { world, node, send, apply, heard, vendor } = await start(flows('number'))
+  const [, drifted] = await send(paid('o1', { total: 5 }), paid('o2', { total: '5.00' }))
+  await world.pass(10_000)
+  // The event of the new shape is stored whole, calls nobody, and says which field no longer fits.
+  expect(vendor.keys()).toEqual(['BOOK:o1'])
+  const [letter] = await letters(world)
+  expect(letter).toMatchObject({ eventId: drifted, class: 'validation' })
+  expect(letter?.lastError).toContain('total')
+  await apply(flows('[number, string]'))
+  await heard(node.engine.replay(T, letter!.id, { force: false, ...ANNA }))
+  await world.pass(10_000)
+  expect(vendor.keys()).toEqual(['BOOK:o1', 'BOOK:o2'])
+  expect(await world.reads.deadLetter(letter!.id)).toMatchObject({ state: 'resolved' })
 })

@@ -162,3 +162,47 @@ test('edge case: a profile, an address or a route is missing', async () => {
   await world.pass(5_000)
   expect(vendor.keys()).toEqual(['BOOK:o1', 'BOOK:o2'])
 })
+
+test('edge case: a filter is too strict', async () => {
+  const strict = `${SHOP}${route('book', "where: payload.total > 100 && payload.currency == 'EUR'")}`
+  const { world, node, send, apply, heard, vendor } = await start(strict)
+  const [missed] = await send(paid('o1', { total: 250, currency: 'eur' }))
+  // The event is stored, listed as unmatched, and explained part by part.
+  expect(vendor.keys()).toEqual([])
+  const { items } = await world.reads.events({ unmatched: true, cursor: null, limit: 9 })
+  expect(items.map(({ id }) => id)).toEqual([missed])
+  const { consumers } = await node.engine.inspect.explain(T, missed!)
+  expect(consumers).toMatchObject([
+    { name: 'book', verdict: 'condition', why: [{ holds: true }, { holds: false }] },
+  ])
+  // After the fix, what was missed is replayed from the event.
+  await apply(`${SHOP}${route('book', 'where: payload.total > 100')}`)
+  await heard(node.engine.replays.beginEvents(T, { ids: [missed!] }, ANNA))
+  await world.pass(10_000)
+  expect(vendor.keys()).toEqual(['BOOK:o1'])
+})
+
+test('edge case: a filter is too broad', async () => {
+  const broad = (filter: string) =>
+    `${SHOP}${route('book', filter).replace('[shop.events.paid]', '[shop.events.>]')}`
+  const { world, node, send, apply, vendor } = await start(broad(''))
+  const noise = (id: string) => ({ kind: 'viewed', id })
+  await send(paid('o1'), { kind: 'changed', id: 'n1', order: 'o1' }, noise('n2'), noise('n3'))
+  await world.pass(60_000)
+  // Another event about the same object makes no second effect, and one that is about no object makes none.
+  expect(vendor.keys()).toEqual(['BOOK:o1'])
+  const all = await letters(world)
+  expect(all.map(({ class: failure, step }) => [failure, step])).toEqual([
+    ['validation', 'key'],
+    ['validation', 'key'],
+  ])
+  // They are one cause and one group, not an alert each.
+  const { groups } = await world.reads.deadLetterGroups({ state: 'open' })
+  expect(groups).toMatchObject([{ consumer: 'route:book', count: 2 }])
+  await apply(broad("where: payload.kind == 'paid'"))
+  const [viewed] = await send(noise('n4'), paid('o2'))
+  await world.pass(60_000)
+  expect((await node.engine.inspect.explain(T, viewed!)).consumers).toMatchObject([{ verdict: 'condition' }])
+  expect(vendor.keys()).toEqual(['BOOK:o1', 'BOOK:o2'])
+  expect(await letters(world)).toHaveLength(2)
+})
