@@ -35,7 +35,7 @@ export function deprecationFault({ since, sunset, use }: Deprecation): string | 
   return null
 }
 
-export function deprecationHeaders({ since, sunset, use }: Deprecation): Readonly<Record<string, string>> {
+function deprecationHeaders({ since, sunset, use }: Deprecation): Readonly<Record<string, string>> {
   const [from, to] = [since, sunset].map((day) => Date.parse(`${day}T00:00:00Z`)) as [number, number]
   return {
     deprecation: `@${from / 1000}`,
