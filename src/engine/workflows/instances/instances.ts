@@ -5,6 +5,7 @@
 // Invariants: FI1 an instance changes only in a commit that is guarded by its revision. FI2 everything a change causes
 // (jobs, timers, keys, escalations, events) is in the same commit.
 
+import type { WorkflowDocument } from '../../../core/definitions/documents/index.ts'
 import type { StoredEvent } from '../../../core/events/event/index.ts'
 import { parsePayload } from '../../../core/events/sensitive/index.ts'
 import { AppError } from '../../../core/foundation/errors/index.ts'
