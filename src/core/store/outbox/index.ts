@@ -6,6 +6,7 @@ export { judgeLease, parseLease, RELAY_LEASE_MS, type RelayLease } from './outbo
 export { eventMessage, messageOf, type OutboxMessage } from './outbox-message.ts'
 export { publishInOrder, type Sent } from './publish-order.ts'
 export {
+  carriesData,
   type Marked,
   republishTokens,
   TOKENS_REPUBLISHED_EVERY_MS,

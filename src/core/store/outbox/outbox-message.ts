@@ -42,12 +42,10 @@ export function messageOf(
   }
   const headers = { 'millrace-tenant': headerText(tenant) }
   if (body === null) return { ...to, headers, body: '' }
-  const message = JSON.parse(body) as TokenMessage
-  return {
-    ...to,
-    headers,
-    body: JSON.stringify({ ...message, since: message.since ?? new Date(row.createdAt).toISOString() }),
-  }
+  // The numbers of its data are exact.
+  const message = parseJson(body) as unknown as TokenMessage
+  const since = message.since ?? new Date(row.createdAt).toISOString()
+  return { ...to, headers, body: stringifyJson({ ...message, since }) }
 }
 
 /** The envelope as the API lists it, with its payload; sensitive values are hidden. */

@@ -1,14 +1,26 @@
-// The messages about an instance's tokens that a change causes: tokens that entered a place, and tokens that left one.
+// The messages about an instance's tokens that a change causes: tokens that entered a place, tokens that left one, and tokens
+// that stay while the data that their messages carry changes.
 //
 // Invariant: the last message of each subject says where the tokens of active instances are. An instance that ended has none.
 
+import type { WorkflowDocument } from '../../definitions/documents/index.ts'
 import type { TenantId } from '../../foundation/ids/index.ts'
+import { stringifyJson } from '../../foundation/json/index.ts'
 import { DAY, type Instant } from '../../foundation/time/index.ts'
-import type { Instance } from '../../workflows/instance/index.ts'
+import type { Data, Instance } from '../../workflows/instance/index.ts'
 import { tokenId, tokenSubject } from './bus-subjects.ts'
 import type { NewOutboxRow } from './outbox.ts'
 
-export type Marked = Pick<Instance, 'id' | 'workflow' | 'state' | 'marking' | 'revision'>
+/** `data`: what messages carry; left out: they carry none. */
+export type Marked = Pick<Instance, 'id' | 'workflow' | 'state' | 'marking' | 'revision'> & {
+  readonly data?: Data
+}
+
+/** Whether messages carry the data: its author says that it may be seen, and nothing of it is encrypted. */
+export function carriesData({ security }: Pick<WorkflowDocument, 'security'>): boolean {
+  const { classification, encrypt = [] } = security ?? {}
+  return (classification === 'public' || classification === 'internal') && encrypt.length === 0
+}
 
 /** How long the bus retains a token's message: that of a token that left then expires by itself. */
 export const TOKENS_STORED_MS = 30 * DAY
@@ -25,6 +37,7 @@ export interface TokenMessage {
   readonly instance: string
   readonly place: string
   readonly token: string
+  readonly data?: Data
   readonly since?: string
 }
 
@@ -38,8 +51,9 @@ export function tokenMessages(
   const are = tokensOf(tenant, after)
   const messages: Pick<NewOutboxRow, 'subject' | 'body'>[] = []
   for (const subject of were.keys()) if (!are.has(subject)) messages.push({ subject, body: null })
+  const isChanged = after.data !== undefined && after.data !== before?.data
   for (const [subject, token] of are) {
-    if (!were.has(subject)) messages.push({ subject, body: JSON.stringify(token) })
+    if (isChanged || !were.has(subject)) messages.push({ subject, body: stringifyJson({ ...token }) })
   }
   return messages.map((row, index) => ({
     ...row,
@@ -61,13 +75,13 @@ export function republishTokens(
     subject,
     about: 'token',
     event: null,
-    body: JSON.stringify({ ...token, since } satisfies TokenMessage),
+    body: stringifyJson({ ...token, since }),
   }))
 }
 
 function tokensOf(
   tenant: TenantId,
-  { id, workflow, state, marking }: Marked,
+  { id, workflow, state, marking, data }: Marked,
 ): ReadonlyMap<string, TokenMessage> {
   const tokens = new Map<string, TokenMessage>()
   if (state !== 'active') return tokens
@@ -80,6 +94,7 @@ function tokensOf(
         instance: id,
         place,
         token,
+        ...(data === undefined ? {} : { data }),
       })
     }
   }
