@@ -118,7 +118,7 @@ export function addDefinitionCommands(program: Command, cli: Cli): void {
 
 // --- The folder
 
-function resolveFolder(session: Session, folder: string | undefined): string {
+export function resolveFolder(session: Session, folder: string | undefined): string {
   if (folder !== undefined) return folder
   const set = session.env.MILLRACE_FLOWS?.trim()
   if (set !== undefined && set !== '') return set
@@ -179,7 +179,7 @@ function environmentOf(session: Session): 'DEV' | 'QA' | 'PROD' {
   return set === 'QA' || set === 'PROD' ? set : 'DEV'
 }
 
-async function readable<Value>(folder: string, read: () => Promise<Value>): Promise<Value> {
+export async function readable<Value>(folder: string, read: () => Promise<Value>): Promise<Value> {
   try {
     return await read()
   } catch (error) {
