@@ -15,6 +15,7 @@ import { addDeliveryCommands } from './commands/deliveries.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addEventCommands } from './commands/events.ts'
 import { addEscalationCommands, addFailureCommands } from './commands/failures.ts'
+import { addFmtCommand } from './commands/fmt.ts'
 import { addInitCommand } from './commands/init.ts'
 import { addInstanceCommands } from './commands/instances.ts'
 import { addIntegrationCommands } from './commands/integrations.ts'
@@ -91,6 +92,7 @@ export function makeProgram(cli: Cli): Command {
   addNewCommand(program, cli)
   addDefinitionCommands(program, cli)
   addTestCommand(program, cli)
+  addFmtCommand(program, cli)
   program.commandsGroup('What happens:')
   addSendCommand(program, cli)
   addListenCommand(program, cli)

@@ -28,6 +28,7 @@ import { knownProfiles } from './profiles.ts'
 import { type ReadDocument, readDocuments } from './read.ts'
 import { checkSentSecrets } from './secrets.ts'
 import { encryptedTargets, sensitiveSources } from './sensitive.ts'
+import { expandShortForms } from './short-forms.ts'
 import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
 import { type Endpoint, freshEndpoints, reportHeld, reportSubscriptions } from './subscriptions.ts'
 import { listed } from './suggest.ts'
@@ -174,9 +175,9 @@ function importAll(read: readonly ReadDocument[]) {
   const notes: Finding[] = []
   const documents = read.map((document) => {
     const imported = importSpelling(document) ?? importSubscription(document)
-    if (imported === null) return document
+    if (imported === null) return expandShortForms(document)
     notes.push(...imported.notes.slice(0, FINDINGS_MAX).flatMap((note) => document.locate(note) ?? []))
-    return imported.document
+    return expandShortForms(imported.document)
   })
   return { documents, notes }
 }

@@ -4,11 +4,11 @@
 import type { FieldPath, Remark } from './finding.ts'
 import type { ReadDocument } from './read.ts'
 
-/** The position of a part in the file; `shift` is how much later its text starts now. */
+/** The position of a part in the file; `shift` is how much later its text starts now, or where each character was. */
 interface Origin {
   readonly now: FieldPath
   readonly was: FieldPath
-  readonly shift: number
+  readonly shift: number | ((offset: number) => number)
 }
 
 export interface Rewriting {
@@ -29,13 +29,19 @@ function placedBack(remark: Remark, origins: readonly Origin[]): Remark {
   if (origin === undefined) return remark
   const path = [...origin.was, ...remark.path.slice(origin.now.length)]
   const { offset, ...rest } = remark
-  return offset === undefined || offset < origin.shift
-    ? { ...rest, path }
-    : { ...rest, path, offset: offset - origin.shift }
+  if (offset === undefined) return { ...rest, path }
+  if (typeof origin.shift !== 'number') return { ...rest, path, offset: origin.shift(offset) }
+  return offset < origin.shift ? { ...rest, path } : { ...rest, path, offset: offset - origin.shift }
 }
 
 /** Records that the value at `now` was written at `was`. */
-export function moved(work: Rewriting, now: FieldPath, was: FieldPath, message?: string, shift = 0): void {
+export function moved(
+  work: Rewriting,
+  now: FieldPath,
+  was: FieldPath,
+  message?: string,
+  shift: Origin['shift'] = 0,
+): void {
   work.origins.push({ now, was, shift })
   if (message === undefined) return
   work.notes.push({ rule: 'imported', severity: 'info', message, path: was, onKey: true })

@@ -83,6 +83,9 @@ function isWrongAtRoot(issue: Issue): issue is z.core.$ZodIssueInvalidType {
 
 // --- Remarks
 
+const NO_CHANNELS =
+  '`channel` is not available in this version: leave it out, and send escalations on with a route on `integration.failure.escalated`'
+
 function unknownField(path: FieldPath, place: Place): Remark {
   const name = String(path.at(-1))
   const parent = path.slice(0, -1)
@@ -90,6 +93,9 @@ function unknownField(path: FieldPath, place: Place): Remark {
   const fields = Object.keys(fieldsAt(parent, place))
   const common = { rule: 'unknownField', path, onKey: true } as const
   const action = parent.at(-1)
+  if (action === 'deadLetter' && name === 'channel') {
+    return { ...common, rule: 'notAvailable', message: NO_CHANNELS }
+  }
   if (/^Action\.(?:http|upsert)$/.test(owner) && (name === 'timeout' || name === 'classify')) {
     return { ...common, message: `\`${name}\` stands beside \`${action}\`, not in it` }
   }

@@ -454,6 +454,10 @@ export interface SourceDefinition {
   readonly name: string
   /** For people; it changes nothing. Left out: none. */
   readonly description?: string
+  /** Short for `verify.scheme` and, where there is a mapping of that name, `subjects`; with `secret` beside it. Left out: `verify` is written. */
+  readonly vendor?: 'github' | 'bitbucket' | 'jira' | 'shopify' | 'terraform-cloud' | 'sentry' | 'intercom' | 'pagerduty' | 'workfront' | 'gitlab' | 'stripe' | 'slack' | 'standard-webhooks' | 'discord' | 'linear' | 'zoom' | 'paddle' | 'twilio' | 'square' | 'hubspot'
+  /** Beside `vendor`: the secret to verify with, as in `verify`. Left out: in `verify`. */
+  readonly secret?: SecretReference | readonly SecretReference[]
   /** How senders prove who they are. Taking everything in must be written out. Left out: only a schedule and `nats` need none. */
   readonly verify?: {
     /** A vendor’s way, any HMAC, a password, a key, or nothing at all. */

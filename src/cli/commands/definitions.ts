@@ -171,7 +171,7 @@ function environmentOf(session: Session): 'DEV' | 'QA' | 'PROD' {
   return set === 'QA' || set === 'PROD' ? set : 'DEV'
 }
 
-async function readable<Value>(folder: string, read: () => Promise<Value>): Promise<Value> {
+export async function readable<Value>(folder: string, read: () => Promise<Value>): Promise<Value> {
   try {
     return await read()
   } catch (error) {

@@ -35,8 +35,10 @@ export {
   type Path,
   type PathStep,
   type Shape,
+  splitTemplateText,
   type Template,
   type TemplateMode,
+  type TemplatePart,
 } from './forms/index.ts'
 export {
   compilePattern,

@@ -51,6 +51,7 @@ import { checkKeyless } from '../keyless.ts'
 import { checkBesideNats, checkNats, checkStream } from '../nats.ts'
 import { checkSecrets } from '../secrets.ts'
 import { checkSensitiveSource } from '../sensitive.ts'
+import { INSTEAD_OF_VENDOR, VENDORS } from '../short-forms.ts'
 import { type Fields, fieldsOf, milliseconds } from '../written.ts'
 import { type KindDeclaration, lazily } from './kind.ts'
 import { envelope, ratePolicy, resolveSecret, status } from './parts.ts'
@@ -280,6 +281,16 @@ const schema = lazily(() =>
   z
     .strictObject({
       ...envelope('Source'),
+      vendor: optional(
+        oneOf(...VENDORS),
+        'Short for `verify.scheme` and, where there is a mapping of that name, `subjects`; with `secret` beside it.',
+        '`verify` is written',
+      ),
+      secret: optional(
+        z.union([secretPlace(), z.array(secretPlace()).min(1).max(10)]),
+        'Beside `vendor`: the secret to verify with, as in `verify`.',
+        'in `verify`',
+      ),
       verify: optional(
         verify(),
         'How senders prove who they are. Taking everything in must be written out.',
@@ -337,6 +348,7 @@ const schema = lazily(() =>
     .meta({
       title: 'Source',
       oneOf: [
+        { required: ['vendor', 'secret'] },
         { required: ['verify', 'subject'] },
         { required: ['verify', 'subjects'] },
         { required: ['schedule'] },
@@ -352,6 +364,7 @@ export const sourceKind: KindDeclaration<SourceDocument, ReturnType<typeof schem
   schema,
   resolve: resolveSource,
   check: (value, around) => [
+    ...checkVendor(value),
     ...checkSubject(value),
     ...checkPresence(value),
     ...checkVerify(value, around),
@@ -371,13 +384,29 @@ event: { id: payload.id }
 `,
 }
 
+/** A valid `vendor` is expanded before: here are only those that something is wrong with. */
+function checkVendor(source: Fields): readonly Remark[] {
+  const has = (name: string) => Object.hasOwn(source, name)
+  if (!has('vendor')) {
+    if (!has('secret')) return []
+    const message = '`secret` stands in `verify`, or beside `vendor`'
+    return [{ rule: 'together', message, path: ['secret'], onKey: true }]
+  }
+  return INSTEAD_OF_VENDOR.filter(has).map((name) => ({
+    rule: 'together',
+    message: `\`vendor\` is short for \`verify.scheme\` and \`subjects\`: leave it out, or \`${name}\``,
+    path: [name],
+    onKey: true,
+  }))
+}
+
 function checkSubject(source: Fields): readonly Remark[] {
   const has = (name: string) => Object.hasOwn(source, name)
   if (has('subject') && has('subjects')) {
     const message = '`subject` and `subjects` exclude each other: keep one'
     return [{ rule: 'oneOf', message, path: ['subjects'], onKey: true }]
   }
-  if (has('subject') || has('subjects') || has('schedule') || has('nats')) return []
+  if (['subject', 'subjects', 'schedule', 'nats', 'vendor'].some(has)) return []
   const suggestion = `subject: "${typeof source.name === 'string' ? source.name : 'my'}.events.{{ payload.type }}"`
   const message = 'a source names its events: write `subject`, a template, or `subjects`, a ready mapping'
   return [{ rule: 'oneOf', message, path: ['subject'], suggestion }]
@@ -399,7 +428,7 @@ const OF_SENDERS = ['verify', 'subjects', 'dispatch', 'allow', 'rateLimit', 'res
 function checkPresence(source: Fields): readonly Remark[] {
   const has = (name: string) => Object.hasOwn(source, name)
   if (has('nats')) return checkBesideNats(source)
-  if (!has('schedule')) return has('verify') ? [] : [UNVERIFIED]
+  if (!has('schedule')) return has('verify') || has('vendor') ? [] : [UNVERIFIED]
   return OF_SENDERS.filter(has).map((name) => ({
     rule: 'together',
     message: `\`${name}\` belongs to what is sent in; nobody sends to a schedule`,

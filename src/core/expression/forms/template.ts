@@ -92,6 +92,36 @@ function urlValue(program: Program, scope: Scope, before: string): string {
   return encodeText(text)
 }
 
+/** A part of a text with templates: literal text, or an expression without its braces. */
+export interface TemplatePart {
+  readonly text: string
+  /** Where it begins in the whole. */
+  readonly at: number
+  readonly isExpression: boolean
+}
+
+/** The parts in order, expressions trimmed; null: the text is no valid template. */
+export function splitTemplateText(text: string): readonly TemplatePart[] | null {
+  try {
+    const parts: TemplatePart[] = []
+    let from = 0
+    for (let open = text.indexOf('{{'); open >= 0; open = text.indexOf('{{', from)) {
+      if (open > from) parts.push({ text: text.slice(from, open), at: from, isExpression: false })
+      const close = findClose(text, open)
+      compileInside(text, open, close, { secrets: true })
+      const inside = text.slice(open + 2, close)
+      const at = open + 2 + inside.length - inside.trimStart().length
+      parts.push({ text: inside.trim(), at, isExpression: true })
+      from = close + 2
+    }
+    if (from < text.length) parts.push({ text: text.slice(from), at: from, isExpression: false })
+    return parts
+  } catch (error) {
+    if (error instanceof Fault) return null
+    throw error
+  }
+}
+
 export function splitTemplate(text: string, options?: CompileOptions): readonly Part[] {
   const parts: Part[] = []
   let from = 0

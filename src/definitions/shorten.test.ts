@@ -1,0 +1,122 @@
+// `millrace fmt`: shorter text, the same documents, and nothing of the author's comments and layout lost.
+import { expect, test } from 'vitest'
+import { docs, listFiles, read } from '../../test/support/docs.ts'
+import { hashDocument } from '../core/definitions/documents/index.ts'
+import { compileDefinitions } from './compile.ts'
+import { shortenFiles } from './shorten.ts'
+import type { DefinitionFile } from './source-text.ts'
+
+const file = (text: string): DefinitionFile => ({ path: 'a.yaml', text })
+
+const shortened = (text: string): string => {
+  const { changed, errors } = shortenFiles([file(text)])
+  expect(errors).toEqual([])
+  return changed[0]?.text ?? text
+}
+
+const LONG = `# Who sends
+kind: Source
+name: shop
+verify: { scheme: stripe, secret: { env: SHOP_SECRET } } # rotated yearly
+# Names of events
+subjects: stripe
+event: { objectType: invoice }
+---
+kind: Route
+name: book
+on: [stripe.events.invoice.paid] # only these
+key: "'BOOKS:' + string(payload.data.object.id)" # once
+do: { http: { url: https://books.example/x, keyTtl: 1h } }
+`
+
+test('[SF6] the short form, with every comment where it was', () => {
+  expect(shortened(LONG)).toBe(`# Who sends
+kind: Source
+name: shop
+vendor: stripe
+secret: { env: SHOP_SECRET } # rotated yearly
+# Names of events
+event: { objectType: invoice }
+---
+kind: Route
+name: book
+on: stripe.events.invoice.paid # only these
+key: "BOOKS:{{ payload.data.object.id }}" # once
+do: { http: { url: https://books.example/x, keyTtl: 1h } }
+`)
+})
+
+test.each([
+  [
+    'a verification with more fields',
+    'verify: { scheme: stripe, secret: { env: A }, tolerance: 1m }\nsubjects: stripe\n',
+  ],
+  ['another mapping', 'verify: { scheme: stripe, secret: { env: A } }\nsubjects: github\n'],
+  [
+    'a comment that would be lost',
+    'verify:\n  scheme: stripe # theirs\n  secret: { env: A }\nsubjects: stripe\n',
+  ],
+  ['no vendor', 'verify: { scheme: hmac, secret: { env: A } }\nsubject: a.b\n'],
+])('[SF6] %s stays as it is', (_name, lines) => {
+  const text = `kind: Source\nname: shop\n${lines}`
+  expect(shortened(text)).toBe(text)
+})
+
+test('[SF6] a formula that is not the sum of texts and `string` stays as it is', () => {
+  for (const key of [
+    "'A:' + payload.id",
+    'string(payload.a) + 1',
+    "'A:' + string(payload.a) + payload.b",
+    'payload.id',
+  ]) {
+    const text = `kind: Route\nname: a\non: a.b\nkey: ${JSON.stringify(key)}\ndo: { emit: a.c }\n`
+    expect(shortened(text)).toBe(text)
+  }
+})
+
+test('[SF6] block style and Windows line ends', () => {
+  const text = LONG.replace(
+    'verify: { scheme: stripe, secret: { env: SHOP_SECRET } } # rotated yearly',
+    'verify:\n  scheme: stripe\n  secret:\n    - env: NEXT\n    - env: LAST',
+  ).replaceAll('\n', '\r\n')
+  expect(shortened(text)).toContain('vendor: stripe\r\nsecret: [ { env: NEXT }, { env: LAST } ]\r\n# Names')
+})
+
+test('[SF7] a file with an error stays as it is, and its errors are reported', () => {
+  const { changed, errors } = shortenFiles([
+    file(LONG.replace('name: book', 'nam: book')),
+    { path: 'b.yaml', text: LONG.replace('name: shop', 'name: other').replace('name: book', 'name: order') },
+  ])
+  expect(changed.map(({ path }) => path)).toEqual(['b.yaml'])
+  expect(errors.length).toBeGreaterThan(0)
+  expect(errors.every(({ file: path }) => path === 'a.yaml')).toBe(true)
+})
+
+/** All examples, fixtures and blocks of the documentation: a folder or a block is one bundle. */
+const bundles: readonly (readonly DefinitionFile[])[] = [
+  ...['examples', 'bench/flows', 'src/definitions'].flatMap((folder) =>
+    listFiles(folder, '.yaml').map((path) => [{ path, text: read(path) }]),
+  ),
+  ...docs.flatMap(({ path, blocks }) =>
+    blocks
+      .filter(({ language, rest, text }) => language === 'yaml' && rest !== 'wrong' && /^kind: /m.test(text))
+      .map(({ text, line }) => [{ path: `${path}-${line}.yaml`, text }]),
+  ),
+]
+
+const hashesOf = (files: readonly DefinitionFile[]) =>
+  compileDefinitions(files, { functions: () => 'sha256:0' }).documents.map(
+    (document) => `${document.kind}/${document.name} ${hashDocument(document)}`,
+  )
+
+test('[SF7] every example, fixture and block keeps its hashes, and a second run changes nothing', () => {
+  let count = 0
+  for (const files of bundles) {
+    const { changed } = shortenFiles(files)
+    const now = files.map((one) => changed.find(({ path }) => path === one.path) ?? one)
+    expect(hashesOf(now)).toEqual(hashesOf(files))
+    expect(shortenFiles(now).changed).toEqual([])
+    count += hashesOf(files).length
+  }
+  expect(count).toBeGreaterThan(100)
+})
