@@ -10,7 +10,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 42rem; margin: 12vh auto
 h1 { font-size: 1.5rem; margin: 0 0 .5rem }
 h2 { font-size: 1rem; margin: 2rem 0 .5rem }
 li { margin: .5rem 0; overflow-wrap: anywhere }
-pre { padding: .75rem 1rem; border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: 6px; overflow-x: auto }
+pre { padding: .75rem 1rem; border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: 6px; white-space: pre-wrap; overflow-wrap: anywhere }
 p.note { opacity: .75; font-size: .875rem }
 `
 const POLICY = [

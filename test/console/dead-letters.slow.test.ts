@@ -27,7 +27,7 @@ async function deadLetterOf(number: string, extra: object = {}): Promise<string>
 test('no dead letters is said; a dead letter appears in its group', async () => {
   await using made = await signedIn(browser, shop.node, '/dead-letters')
   const { page } = made
-  await page.getByText('Nothing was given up').waitFor()
+  await page.getByText('No open dead letters').waitFor()
   const id = await deadLetterOf('bad-1')
   const group = page.locator('.group').filter({ hasText: 'answered 422' })
   await group.waitFor()
@@ -110,6 +110,7 @@ test('an edited payload is checked, stored digit for digit, and replayed', async
   const { eventId } = await shop.node.get<{ eventId: string }>(`/v1/dead-letters/${id}`)
   await page.goto(`${shop.node.url}/events/${eventId}`)
   await page.getByText('Edited copy', { exact: true }).waitFor()
+  await page.getByText('Changed', { exact: true }).waitFor()
   await page.getByText(/the account was wrong/).waitFor()
   await page.getByText('did not send this payload').waitFor()
   const lead = page.locator('.event__facts')
@@ -196,7 +197,7 @@ test('a group is replayed after a preview', async () => {
   await dialog.getByRole('button', { name: /^Replay \d+$/ }).click()
   await dialog.getByRole('heading', { name: 'Replayed' }).waitFor()
   await dialog.getByRole('button', { name: 'Close' }).last().click()
-  await page.getByText('Nothing was given up').waitFor()
+  await page.getByText('No open dead letters').waitFor()
   await page.getByRole('tab', { name: 'Resolved' }).click()
   await page.locator('.group').first().waitFor()
   expect(shop.invoices.filter((reference) => reference === 'INVOICE:bad-group-1')).toHaveLength(1)

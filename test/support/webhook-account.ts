@@ -189,13 +189,15 @@ export async function listDeliveries(node: NodeProcess, filter = ''): Promise<re
 const OPEN = ['pending', 'delivering', 'retrying']
 
 async function noneOpen(node: NodeProcess): Promise<void> {
-  await eventually('no delivery is open', async () => {
+  let open: readonly ShownDelivery[] = []
+  const isNoneOpen = async () => {
     for (const state of OPEN) {
-      const { items } = await node.get<Page<ShownDelivery>>(`/v1/webhooks/deliveries?limit=1&state=${state}`)
-      if (items.length > 0) return false
+      open = (await node.get<Page<ShownDelivery>>(`/v1/webhooks/deliveries?limit=5&state=${state}`)).items
+      if (open.length > 0) return false
     }
     return true
-  })
+  }
+  await eventually('no delivery is open', isNoneOpen, () => open)
 }
 
 /** All deliveries, once none is open. */
@@ -204,9 +206,11 @@ export async function settledDeliveries(
   subscription: string,
 ): Promise<readonly ShownDelivery[]> {
   let all: readonly ShownDelivery[] = []
-  await eventually(`no delivery of ${subscription} is open`, async () => {
+  const open = () => all.filter(({ state }) => OPEN.includes(state))
+  const isNoneOpen = async () => {
     all = await listDeliveries(node, `&subscription=${subscription}`)
-    return all.every(({ state }) => !OPEN.includes(state))
-  })
+    return open().length === 0
+  }
+  await eventually(`no delivery of ${subscription} is open`, isNoneOpen, () => open().slice(0, 5))
   return all
 }

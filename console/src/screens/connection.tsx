@@ -202,7 +202,7 @@ function Health({ connection }: { readonly connection: ConnectionDetail }) {
         {failed.length > 0 && (
           <section className="section" aria-labelledby="failed-looks">
             <h2 id="failed-looks" className="spaced">
-              The last that failed
+              Latest failed probes
             </h2>
             <ul className="list">
               {failed.map((probe) => (

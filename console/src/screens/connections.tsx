@@ -65,7 +65,7 @@ export default function Connections() {
           <span>Status</span>
           <span>Circuit</span>
           <span>Health</span>
-          <span className="events__when">Last look</span>
+          <span className="events__when">Last probe</span>
         </div>
         {data === undefined &&
           (error === null ? <SkeletonRows /> : <ErrorState error={error} onRetry={() => void refetch()} />)}

@@ -94,10 +94,10 @@ function NoLetters({ state, isNarrowed }: { readonly state: string; readonly isN
     <div className="list">
       <Empty
         icon={<MailX size={20} />}
-        title="Nothing was given up"
+        title="No open dead letters"
         action={<LinkButton to="/events">See the events</LinkButton>}
       >
-        When a route fails for good, its work comes here with the reason and a way back.
+        A job that fails for good is listed here, with the reason and a way to replay it.
       </Empty>
     </div>
   )

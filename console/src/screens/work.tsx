@@ -11,7 +11,7 @@ const EMPTY: Readonly<Record<string, string>> = {
   waiting: 'Nothing waits for its turn in a lane.',
   leased: 'Nothing runs at this moment.',
   parked: 'No call has an unknown outcome.',
-  dead: 'Nothing was given up.',
+  dead: 'No job failed for good.',
   done: 'Nothing was done yet. Send an event that a route wants.',
   skipped: 'Nothing was skipped.',
   merged: 'No item is part of a batch at this moment.',

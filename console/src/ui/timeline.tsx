@@ -146,7 +146,7 @@ function EditedStep({ event, edited }: EditedStepProps) {
       </span>
       {changed !== undefined && (
         <span className="attempt">
-          {changed.length === 0 && <span className="faint">No field differs.</span>}
+          <span className="faint">{changed.length === 0 ? 'No field differs.' : 'Changed'}</span>
           {changed.map((path) => (
             <span key={path} className="tag mono">
               {path === '' ? 'the whole payload' : path}
