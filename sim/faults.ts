@@ -160,6 +160,8 @@ export interface Profile {
   readonly keepMs: number
   /** Workflows are defined, and most messages are about them. */
   readonly hasCases?: true
+  /** The trigger of the chain fails for every second amount, and has a circuit. */
+  readonly hasTriggerCircuits?: true
   /** The run has subscriptions, with endpoints and operators, and a second tenant. */
   readonly hasHooks?: true
   /** The run has connections, with vendors, credentials and operators, and a second tenant. */

@@ -271,8 +271,22 @@ function drawNet(rng: Rng): WorkflowDocument {
   })
 }
 
-export function drawCases(rng: Rng): Cases {
-  const first = [CHAIN, DESK, COMBO, CHILD, drawNet(rng)]
+/** Its first trigger cannot map odd amounts, and pauses itself after two of them. */
+const PAUSING: WorkflowDocument = {
+  ...CHAIN,
+  triggers: CHAIN.triggers.map((trigger) =>
+    trigger.id !== '0'
+      ? trigger
+      : {
+          ...trigger,
+          map: { ...trigger.map, 'data.odd': 'payload.amount % 2 == 0 ? 0 : payload.amount.size()' },
+          circuit: { consecutive: 2, ratio: 1, of: 50, openMs: 6 * SECOND },
+        },
+  ),
+}
+
+export function drawCases(rng: Rng, hasTriggerCircuits: boolean): Cases {
+  const first = [hasTriggerCircuits ? PAUSING : CHAIN, DESK, COMBO, CHILD, drawNet(rng)]
   const second = first.map((document) => ({ ...document, description: 'the second', version: '2.0.0' }))
   const hashes = new Map([...first, ...second].map((document) => [hashDocument(document), document]))
   return {

@@ -166,6 +166,8 @@ export interface TriggerFields {
   readonly buffer?: DurationText
   /** How many events are taken: a policy in place, or the name of a profile. Others wait. Left out: as many as come. */
   readonly rateLimit?: string | RateDefinition
+  /** When the trigger pauses itself because its events fail. Later events wait, and one is tried. Left out: never. */
+  readonly circuit?: CircuitDefinition
 }
 
 export interface PlaceFields {
@@ -216,6 +218,8 @@ export interface TransitionFields {
   readonly retry?: string | RetryDefinition
   /** How long a step may wait beside its retries. Left out: `24h`. */
   readonly maxWait?: DurationText
+  /** When the step pauses itself, for all instances, because its calls fail; `off`: never. Left out: as of a route. */
+  readonly circuit?: CircuitDefinition | 'off'
   /** What takes the step back; sees its `result`. Left out: nothing has to be taken back. */
   readonly undo?: ActionDefinition
   /** As of the workflow; `none`: a dead letter. Left out: the workflow’s. */

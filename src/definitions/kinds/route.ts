@@ -47,7 +47,7 @@ import {
   type Profiles,
   patterns,
   ratePolicy,
-  resolveCircuitInline,
+  resolveCircuit,
   resolveDeadLetter,
   resolveDrain,
   resolveRate,
@@ -373,11 +373,6 @@ function resolveBatch(input: RouteInput['batch']): Pick<RouteDocument, 'batch'> 
       ...(item === undefined ? {} : { item }),
     },
   }
-}
-
-function resolveCircuit(input: RouteInput['circuit']): Pick<RouteDocument, 'circuit'> {
-  if (input === undefined || input === 'off') return input === undefined ? {} : { circuit: 'off' }
-  return { circuit: resolveCircuitInline(input) }
 }
 
 function withoutHoles({ limit, by }: { limit: number; by?: string | undefined }): {

@@ -54,6 +54,7 @@ function checkCompany(trigger: Fields, sort: string, at: FieldPath): readonly Re
   const wrong: Record<string, string | false> = {
     where: sort !== 'on' && '`where` chooses among events: it belongs to `on`',
     rateLimit: sort !== 'on' && '`rateLimit` is about events: it belongs to `on`',
+    circuit: sort !== 'on' && '`circuit` is about events: it belongs to `on`',
     fire: action === 'create' && '`fire` is what an update does: write `action: update` or `createOrUpdate`',
     buffer:
       action !== 'update' && '`buffer` is how long an update waits for its instance: write `action: update`',

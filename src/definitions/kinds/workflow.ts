@@ -37,11 +37,14 @@ import { milliseconds } from '../written.ts'
 import { makeActionOf, resolveAction } from './action.ts'
 import { type KindDeclaration, type Known, lazily } from './kind.ts'
 import {
+  circuitPolicy,
   deadLetter,
   envelope,
   MAX_WAIT_MS,
   patterns,
   ratePolicy,
+  resolveCircuit,
+  resolveCircuitInline,
   resolveDeadLetter,
   resolveRate,
   resolveRetry,
@@ -156,6 +159,12 @@ const transition = () =>
         '`STEP`',
       ),
       maxWait: optional(duration(SECOND, 30 * DAY), 'How long a step may wait beside its retries.', '`24h`'),
+      // The map first: its errors are reported, rather than that it is not `off`.
+      circuit: optional(
+        z.union([circuitPolicy(), oneOf('off')]),
+        'When the step pauses itself, for all instances, because its calls fail; `off`: never.',
+        'as of a route',
+      ),
       undo: optional(
         makeActionOf([...STEP_ROOTS, 'result']),
         'What takes the step back; sees its `result`.',
@@ -257,6 +266,11 @@ const trigger = () =>
           z.union([reference(), ratePolicy('')]),
           'How many events are taken: a policy in place, or the name of a profile. Others wait.',
           'as many as come',
+        ),
+        circuit: optional(
+          circuitPolicy(),
+          'When the trigger pauses itself because its events fail. Later events wait, and one is tried.',
+          'never',
         ),
       })
       .meta({ oneOf: [{ required: ['on'] }, { required: ['schedule'] }, { required: ['manual'] }] }),
@@ -572,6 +586,7 @@ function resolveTransition(name: string, input: TransitionInput, known: Known): 
     key: input.key ?? null,
     retry,
     maxWaitMs: milliseconds(input.maxWait, MAX_WAIT_MS),
+    ...resolveCircuit(input.circuit),
     ...(undo === undefined ? {} : { undo }),
     ...(onFailure === undefined
       ? {}
@@ -620,6 +635,7 @@ function resolveTrigger(id: string, input: TriggerInput, known: Known): TriggerD
     ...(fire === undefined ? {} : { fire }),
     bufferMs: milliseconds(input.buffer, BUFFER_MS),
     ...(rateLimit === undefined ? {} : { rateLimit }),
+    ...(input.circuit === undefined ? {} : { circuit: resolveCircuitInline(input.circuit) }),
   }
 }
 

@@ -4,7 +4,13 @@
 
 import type { JsonValue } from '../../foundation/json/index.ts'
 import type { CarriedWorkflow } from './carried-fields.generated.ts'
-import type { ActionDocument, ConditionDocument, RatePolicy, RetryPolicy } from './documents.ts'
+import type {
+  ActionDocument,
+  CircuitPolicy,
+  ConditionDocument,
+  RatePolicy,
+  RetryPolicy,
+} from './documents.ts'
 
 export const PLACE_TYPES = ['normal', 'waiting', 'review', 'error', 'final'] as const
 export type PlaceType = (typeof PLACE_TYPES)[number]
@@ -56,6 +62,8 @@ export interface TransitionDocument {
   readonly key: string | null
   readonly retry: RetryPolicy
   readonly maxWaitMs: number
+  /** Of its step and of its undo, each its own. Left out: the usual one. */
+  readonly circuit?: CircuitPolicy | 'off'
   readonly undo?: ActionDocument
   /** Left out: the workflow's. `none`: a dead letter; its replay continues the instance. */
   readonly onFailure?: OnFailureDocument | 'none'
@@ -97,6 +105,8 @@ export interface TriggerDocument {
   readonly bufferMs: number
   /** Above this, events wait. */
   readonly rateLimit?: RatePolicy
+  /** After so many failed events the others wait. Left out: none do. */
+  readonly circuit?: CircuitPolicy
 }
 
 export interface MigrationDocument {
