@@ -2,7 +2,7 @@
 
 import { CircleCheck, CircleX, LoaderCircle } from 'lucide-react'
 import { Link } from 'wouter'
-import { purposeInWords } from '../lib/connection-words.ts'
+import { purposeInWords, viaInWords } from '../lib/connection-words.ts'
 import { formatDuration } from '../lib/durations.ts'
 import { ledgerHref } from '../lib/links.ts'
 import { useMe, useRun } from '../queries.ts'
@@ -120,14 +120,23 @@ function Facts({ run }: { readonly run: Run }) {
   const { connection, provider, workId, eventId, key, externalRef, replayOf, error } = run
   return (
     <dl className="facts card card--pad">
-      <dt>Connection</dt>
-      <dd>
-        <Link href={`/connections/${connection}`}>{connection}</Link>
-      </dd>
-      <dt>Provider</dt>
-      <dd>
-        <Link href={`/providers/${provider}`}>{provider}</Link>
-      </dd>
+      {connection === null || provider === null ? (
+        <>
+          <dt>Via</dt>
+          <dd>{viaInWords(run.via)}</dd>
+        </>
+      ) : (
+        <>
+          <dt>Connection</dt>
+          <dd>
+            <Link href={`/connections/${connection}`}>{connection}</Link>
+          </dd>
+          <dt>Provider</dt>
+          <dd>
+            <Link href={`/providers/${provider}`}>{provider}</Link>
+          </dd>
+        </>
+      )}
       <dt>For</dt>
       <dd>{purposeInWords(run.purpose)}</dd>
       {eventId !== null && (

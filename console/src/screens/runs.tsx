@@ -2,7 +2,7 @@
 
 import { PlugZap, SquareTerminal } from 'lucide-react'
 import { useLocation, useSearch } from 'wouter'
-import { RUN_STATES } from '../lib/connection-words.ts'
+import { RUN_STATES, viaInWords } from '../lib/connection-words.ts'
 import { withSearch } from '../lib/links.ts'
 import { useConnections } from '../queries.ts'
 import { RunList } from '../ui/connection-parts.tsx'
@@ -11,6 +11,7 @@ import { Condition } from '../ui/filters.tsx'
 import { Empty, PageFrame } from '../ui/surfaces.tsx'
 
 const PURPOSES = ['work', 'test', 'verification'] as const
+const VIAS = ['connection', 'http', 'upsert', 'function', 'agent', 'delivery'] as const
 
 export default function Runs() {
   const search = new URLSearchParams(useSearch())
@@ -18,16 +19,18 @@ export default function Runs() {
   const { data: connections } = useConnections()
   const state = RUN_STATES.find(([id]) => id === search.get('state'))?.[0]
   const purpose = PURPOSES.find((id) => id === search.get('purpose'))
+  const via = VIAS.find((id) => id === search.get('via'))
   const connection = search.get('connection') ?? ''
   const workId = search.get('workId') ?? ''
   const change = (parts: Readonly<Record<string, string | undefined>>) =>
-    go(withSearch('/runs', { state, purpose, connection, workId, ...parts }), { replace: true })
+    go(withSearch('/runs', { state, purpose, via, connection, workId, ...parts }), { replace: true })
   const names = connections?.items.map(({ name }) => name) ?? []
-  const isNarrowed = state !== undefined || purpose !== undefined || connection !== '' || workId !== ''
+  const isNarrowed =
+    [state, purpose, via].some((one) => one !== undefined) || connection !== '' || workId !== ''
   return (
     <PageFrame
       title="Runs"
-      lead="One for each operation that was called at another system, newest first. Every attempt keeps what was sent and answered, without secrets."
+      lead="Every outbound operation, newest first: on a connection, by plain HTTP, upserts, functions, agents and deliveries. Attempts on a connection keep what was sent and answered, without secrets."
       actions={
         <LinkButton to="/connections" icon={<PlugZap size={14} aria-hidden />}>
           Connections
@@ -65,13 +68,27 @@ export default function Runs() {
           <option value="test">Tests and probes</option>
           <option value="verification">Trials of new secrets</option>
         </select>
+        <select
+          className="input input--small"
+          aria-label="Via"
+          value={via ?? ''}
+          onChange={(event) => change({ via: event.target.value })}
+        >
+          <option value="">Via anything</option>
+          {VIAS.map((one) => (
+            <option key={one} value={one}>
+              {viaInWords(one)}
+            </option>
+          ))}
+        </select>
         {workId !== '' && <Condition text={`Of ${workId}`} onRemove={() => change({ workId: undefined })} />}
       </div>
       <RunList
-        key={`${state} ${purpose} ${connection} ${workId}`}
+        key={`${state} ${purpose} ${via} ${connection} ${workId}`}
         filter={{
           state,
           purpose,
+          via,
           connection: connection === '' ? undefined : connection,
           workId: workId === '' ? undefined : workId,
         }}

@@ -3,6 +3,7 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { api } from '../api.ts'
+import { viaInWords } from '../lib/connection-words.ts'
 import { formatDuration } from '../lib/durations.ts'
 import { useMore } from '../lib/use-more.ts'
 import { useRuns } from '../queries.ts'
@@ -105,7 +106,7 @@ export function RunList({ filter, isOfOne = false, empty }: RunListProps) {
     <div className="list">
       <div className={`list__head ${grid}`} aria-hidden>
         <span>Operation</span>
-        {!isOfOne && <span>Connection</span>}
+        {!isOfOne && <span>Via</span>}
         <span>State</span>
         <span>Last answer</span>
         <span className="events__when">Took</span>
@@ -116,7 +117,7 @@ export function RunList({ filter, isOfOne = false, empty }: RunListProps) {
           <li key={run.id}>
             <Link href={`/runs/${run.id}`} className={`row ${grid}`} data-row>
               <span className="truncate mono events__subject">{run.operation}</span>
-              {!isOfOne && <span className="truncate">{run.connection}</span>}
+              {!isOfOne && <span className="truncate">{run.connection ?? viaInWords(run.via)}</span>}
               <span className="chips">
                 <StateChip state={run.state} />
                 {run.attemptCount > 1 && <span className="tag num">{run.attemptCount} tries</span>}
