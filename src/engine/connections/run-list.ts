@@ -9,6 +9,7 @@ import {
   type RunState,
   runIdOf,
 } from '../../core/effects/integration-run/index.ts'
+import type { DeadLetter } from '../../core/failures/dead-letter/index.ts'
 import type { RunId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
 import {
   hasRun,
@@ -98,8 +99,7 @@ export function makeRunList(
       reads.attempts(work.id),
       letter === null ? null : reads.deadLetter(letter),
     ])
-    const before = replayed === null || replayed.workId === work.id ? null : runIdOf(replayed.workId)
-    return runOfJob(work, call, event, attempts, before)
+    return runOfJob(work, call, event, attempts, replayed === null ? null : repeatedBy(work, replayed))
   }
 
   const derivedOfJob = async (tenant: TenantId, id: WorkId): Promise<ListedRun | null> => {
@@ -215,6 +215,13 @@ export function makeRunList(
 
 function listedOf(run: Run): ListedRun {
   return { ...run, via: 'connection' }
+}
+
+/** The run of the job that died. A dead letter that is replayed names the replay; its failure names the job that died first. */
+function repeatedBy({ id }: WorkRow, { workId, failureId }: DeadLetter): RunId | null {
+  const died =
+    workId !== id || failureId === null ? workId : (`wrk_${failureId.slice('fail_'.length)}` as WorkId)
+  return died === id ? null : runIdOf(died)
 }
 
 /** null: it makes no call, or its runs are stored. */

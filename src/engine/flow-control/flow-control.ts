@@ -242,8 +242,8 @@ export function makeFlowControl(
     if (circuits.isQuiet()) return null
     const { tenant } = item.work
     const name = circuitName(route)
-    circuits.claimed(item, name)
     const gate = circuits.gate(tenant, name)
+    if (gate.is === 'mine') circuits.claimed(item, name)
     if (gate.is === 'closed' || circuits.isTry(item, name)) return null
     if (name === route.consumer) return { delayMs: SHORT_WAIT_MS, why: 'too many calls of its route failed' }
     const why = `${route.document.name} paused itself, because too many of its jobs failed`

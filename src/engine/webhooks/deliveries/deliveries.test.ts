@@ -136,6 +136,7 @@ describe('an attempt', () => {
       ...ROUTE,
       name,
       key: `'${name}:' + payload.id`,
+      maxWaitMs: 24 * HOUR,
       on: [`shop.events.${name}`],
       do: { ...ROUTE.do, type: 'http', url: `https://vendor.example/${name}` } as typeof ROUTE.do,
     })
