@@ -13,7 +13,7 @@ const PINNED = [15, ...Array.from({ length: 15 }, (_, index) => index + 20)]
 /** With workflows. */
 const CASES = Array.from({ length: 8 }, (_, index) => index + 20)
 /** With workflows of which a trigger has a circuit. */
-const CIRCUITS = [1, 2, 3]
+const CIRCUITS = [3, 4, 6]
 /** With subscriptions. */
 const HOOKS = [1, 2, 3, 4]
 /** With connections. In the last an operator retires one. */
