@@ -30,10 +30,14 @@ export default function RunScreen({ id }: { readonly id: string }) {
           {data.replayOf !== null && <Chip tone="accent">done anew</Chip>}
         </span>
       }
-      crumbs={[
-        ['Connections', '/connections'],
-        [data.connection, `/connections/${data.connection}`],
-      ]}
+      crumbs={
+        data.connection === null
+          ? [['Runs', '/runs']]
+          : [
+              ['Connections', '/connections'],
+              [data.connection, `/connections/${data.connection}`],
+            ]
+      }
       lead={<Copy text={data.id} />}
     >
       <div className="event">
