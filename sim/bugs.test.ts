@@ -49,6 +49,7 @@ test('there are planted bugs for every rule', () => {
     'PA12',
     'PA14',
     'PA19',
+    'PA25',
     'PA7',
     'PA8',
     'RP4',

@@ -162,6 +162,8 @@ export interface Profile {
   readonly hasCases?: true
   /** A trigger rejects what is over its limit. */
   readonly hasLimits?: true
+  /** The trigger of the chain fails for every second amount, and has a circuit. */
+  readonly hasTriggerCircuits?: true
   /** The run has subscriptions, with endpoints and operators, and a second tenant. */
   readonly hasHooks?: true
   /** The run has connections, with vendors, credentials and operators, and a second tenant. */

@@ -41,6 +41,7 @@ export type Rule =
   | 'PA12'
   | 'PA14'
   | 'PA19'
+  | 'PA25'
   | 'FL3'
   | 'FL9'
   | 'ES2'
@@ -131,6 +132,7 @@ export const COUNTED = [
   'limited',
   'ahead',
   'circuitsOpened',
+  'heldByCircuit',
   'bucketsClosed',
   'drains',
   'failures',

@@ -12,6 +12,8 @@ const STORES: readonly StoreKind[] = ['memory', 'sqlite']
 const PINNED = [15, ...Array.from({ length: 15 }, (_, index) => index + 20)]
 /** With workflows. */
 const CASES = Array.from({ length: 8 }, (_, index) => index + 20)
+/** With workflows of which a trigger has a circuit. */
+const CIRCUITS = [3, 4, 6]
 /** With subscriptions. */
 const HOOKS = [1, 2, 3, 4]
 /** With connections. In the last an operator retires one. */
@@ -66,7 +68,7 @@ async function runAll(
   seeds: readonly number[],
   store: StoreKind,
   /** Those that are left out are there, or are not, as the seed says. */
-  parts: Partial<Parts> & Pick<RunOptions, 'draw'>,
+  parts: Partial<Parts> & Pick<RunOptions, 'draw' | 'hasTriggerCircuits'>,
   onCounts: (counts: Counts) => void = () => {},
 ): Promise<readonly Failure[]> {
   const failures: Failure[] = []
@@ -86,6 +88,8 @@ describe('[N1] [N2] [N3] [N4] [N5] [N6] [N7] [N8] [N10] [N11] [N12] [N13] every 
     }
     expect(await runAll(PINNED, store, only({}), count)).toEqual([])
     expect(await runAll(CASES, store, only({ hasCases: true }), count)).toEqual([])
+    const paused = { ...only({ hasCases: true }), hasTriggerCircuits: true } as const
+    expect(await runAll(CIRCUITS, store, paused, count)).toEqual([])
     expect(await runAll(HOOKS, store, only({ hasHooks: true }), count)).toEqual([])
     expect(await runAll(CONNECTIONS, store, only({ hasConnections: true }), count)).toEqual([])
     expect(await runAll(FLEETS, store, only({ hasFleet: true }), count)).toEqual([])

@@ -1,9 +1,10 @@
 // Planted bugs about workflows: mistakes in the machine, in its commits, in keys, timers and locks. Each is
 // put into the commits of a correct engine, so that the rows, and all that follows from them, are those of an engine that has it.
 
+import { DAY } from '../src/core/foundation/time/index.ts'
 import type { Instance } from '../src/core/workflows/instance/index.ts'
 import { decodeHistory, decodeInstance, encodeInstance } from '../src/core/workflows/machine/index.ts'
-import type { Commit, Store, Write } from '../src/ports/store.ts'
+import type { Commit, Store, TenantReads, Write } from '../src/ports/store.ts'
 import type { Bug } from './bug.ts'
 import type { Profile } from './faults.ts'
 
@@ -45,6 +46,19 @@ const only =
 const chains = only({ ordered: 1 })
 const failing = only({ ordered: 1 }, { ok: 70, rejected: 30 })
 const stopped = only({ ordered: 30, stopped: 60 }, { slow: 100 })
+
+/** A job waits for the circuit of its step or trigger. */
+const isHeld = (write: Write): write is Extract<Write, { w: 'work.again' }> =>
+  write.w === 'work.again' && write.note.lastError?.includes(' paused itself, because ') === true
+
+const usingAttempts = changing((commit) => ({
+  ...commit,
+  writes: commit.writes.map((write) =>
+    isHeld(write)
+      ? { ...write, counters: { ...write.counters, attempts: write.counters.attempts + 1 } }
+      : write,
+  ),
+}))
 
 const PLANTED: readonly Bug[] = [
   {
@@ -212,6 +226,55 @@ const PLANTED: readonly Bug[] = [
         return rest
       }),
     })),
+  },
+  {
+    name: 'held-trigger-uses-an-attempt',
+    about: 'an event that waits for the circuit of its trigger uses up an attempt',
+    breaks: ['PA25'],
+    profile: (profile) => ({ ...only({ ordered: 1 })(profile), messages: 24, hasTriggerCircuits: true }),
+    store: usingAttempts,
+  },
+  {
+    name: 'held-trigger-is-dropped',
+    about: 'an event that waits for the circuit of its trigger is given up',
+    breaks: ['N2', 'N12'],
+    profile: (profile) => ({ ...only({ ordered: 1 })(profile), messages: 24, hasTriggerCircuits: true }),
+    store: changing((commit) => ({
+      ...commit,
+      writes: commit.writes.map((write) => (isHeld(write) ? { ...write, delayMs: 30 * DAY } : write)),
+    })),
+  },
+  {
+    name: 'held-step-uses-an-attempt',
+    about: 'a step that waits for its circuit uses up an attempt',
+    breaks: ['PA25'],
+    profile: only({ ordered: 1 }, { ok: 20, refused: 80 }),
+    store: usingAttempts,
+  },
+  {
+    name: 'circuit-of-a-step-is-forgotten',
+    about: 'a node that starts does not read that the circuit of a step is open',
+    breaks: ['PA25'],
+    profile: (profile) => ({
+      ...only({ ordered: 1 }, { ok: 10, refused: 90 })(profile),
+      messages: 24,
+      nodes: 1,
+      crashEveryMs: 5_000,
+    }),
+    store: (store) => ({
+      ...store,
+      forTenant(tenant) {
+        const reads = store.forTenant(tenant)
+        const records: TenantReads['records'] = async (request) => {
+          const page = await reads.records(request)
+          const isKept = ({ key }: { readonly key: string }) => !key.startsWith('workflow:')
+          return request.kind === 'circuit' ? { ...page, items: page.items.filter(isKept) } : page
+        }
+        return new Proxy(reads, {
+          get: (target, name) => (name === 'records' ? records : target[name as keyof TenantReads]),
+        })
+      },
+    }),
   },
   {
     name: 'result-not-kept',

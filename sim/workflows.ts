@@ -12,6 +12,7 @@ import type {
 import { hashDocument } from '../src/core/definitions/documents/index.ts'
 import { SECOND } from '../src/core/foundation/time/index.ts'
 import { type Sketch, sketchWorkflow } from '../src/core/workflows/machine/nets.fixture.ts'
+import type { Profile } from './faults.ts'
 import type { Rng } from './random.ts'
 import { CASE_DELAYS_MS, CASE_OPERATIONS } from './workflow-vendor.ts'
 
@@ -282,8 +283,31 @@ const LIMITED: WorkflowDocument = {
   })),
 }
 
-export function drawCases(rng: Rng, hasLimits: boolean): Cases {
-  const first = [CHAIN, hasLimits ? LIMITED : DESK, COMBO, CHILD, drawNet(rng)]
+/** Its first trigger cannot map odd amounts, and pauses itself after two of them. */
+const PAUSING: WorkflowDocument = {
+  ...CHAIN,
+  triggers: CHAIN.triggers.map((trigger) =>
+    trigger.id !== '0'
+      ? trigger
+      : {
+          ...trigger,
+          map: { ...trigger.map, 'data.odd': 'payload.amount % 2 == 0 ? 0 : payload.amount.size()' },
+          circuit: { consecutive: 2, ratio: 1, of: 50, openMs: 6 * SECOND },
+        },
+  ),
+}
+
+export function drawCases(
+  rng: Rng,
+  { hasLimits = false, hasTriggerCircuits = false }: Pick<Profile, 'hasLimits' | 'hasTriggerCircuits'>,
+): Cases {
+  const first = [
+    hasTriggerCircuits ? PAUSING : CHAIN,
+    hasLimits ? LIMITED : DESK,
+    COMBO,
+    CHILD,
+    drawNet(rng),
+  ]
   const second = first.map((document) => ({ ...document, description: 'the second', version: '2.0.0' }))
   const hashes = new Map([...first, ...second].map((document) => [hashDocument(document), document]))
   return {

@@ -8,6 +8,7 @@ import { DECISIONS } from '../src/engine/index.ts'
 import { StoreError } from '../src/ports/store.ts'
 import type { Bug } from './bug.ts'
 import { makeBusWorld } from './bus-world.ts'
+import { makeCircuitChecks } from './check-circuits.ts'
 import { checkEnd, hasUnsettled, healingMs, unsettled, waitingForOperator } from './check-end.ts'
 import { makeFlowControlChecks } from './check-flow-control.ts'
 import { makeLaneChecks } from './check-lanes.ts'
@@ -66,6 +67,8 @@ export interface RunOptions extends Partial<Parts> {
   readonly profile?: Profile
   readonly faults?: Faults
   readonly messages?: readonly Message[]
+  /** See the profile's field: no seed draws it. */
+  readonly hasTriggerCircuits?: true
   /** How many nodes come back whenever they end. */
   readonly nodes?: number
 }
@@ -123,7 +126,9 @@ function makeWorld(options: RunOptions): World {
   const chosen = withBus(fleet, hasBus, rng.fork('bus'))
   const nodes = options.nodes ?? (isSharp && hasFleet ? drawNodes(rng.fork('nodes')) : undefined)
   const counted = nodes === undefined ? chosen : withNodes(chosen, nodes)
-  const profile = bug?.profile?.(counted) ?? counted
+  const paused =
+    options.hasTriggerCircuits === true ? { ...counted, hasTriggerCircuits: true as const } : counted
+  const profile = bug?.profile?.(paused) ?? paused
   const completed = (routes: readonly ScenarioRoute[]) => {
     const all = hasConnections ? withConnectionRoutes(routes) : routes
     return profile.hasHmac === true ? withHmac(all) : all
@@ -135,7 +140,7 @@ function makeWorld(options: RunOptions): World {
   const trace = (who: string, what: () => string) =>
     onLine?.(`${String(time.now() - startAt).padStart(8)} ${who.padEnd(6)} ${what()}`)
   const primary = makePrimary({ time, trace })
-  const cases = profile.hasCases ? drawCases(rng.fork('net'), profile.hasLimits === true) : null
+  const cases = profile.hasCases ? drawCases(rng.fork('net'), profile) : null
   const observations = makeObservations(trace, cases)
   const whole = makeData(options.store, () => faults.commit())
   const data = bug?.data?.(whole) ?? whole
@@ -170,6 +175,7 @@ function makeWorld(options: RunOptions): World {
   })
   const schedules = makeScheduleChecks({ observations, time })
   const pace = makeFlowControlChecks({ observations, time, profile })
+  const circuits = makeCircuitChecks({ observations, data: plain, time })
   const windows = makeWindowChecks({ observations, data: plain, time, profile })
   const roleChecks = makeRoleChecks({ observations })
   const retention = makeRetentionChecks({ observations, data: plain, time })
@@ -209,6 +215,7 @@ function makeWorld(options: RunOptions): World {
       workflows.applied(commits, outcomes)
       schedules.applied(commits, outcomes)
       pace.applied(life, commits, outcomes)
+      circuits.applied(life, commits, outcomes)
     },
     reclaimed: (life, given) => traced.reclaimed?.(life, given.filter(isOfShop)),
     left: (life, given) => traced.left?.(life, given.filter(isOfShop)),
@@ -237,6 +244,7 @@ function makeWorld(options: RunOptions): World {
     sent(send) {
       sends.sent(send)
       pace.sent(send)
+      circuits.sent(send)
       links.sent(send)
     },
     took(effect) {
@@ -386,6 +394,7 @@ function makeWorld(options: RunOptions): World {
       const life = startLife(deps, `${name}.${count}`)
       hooks.started(life)
       links.started(life)
+      circuits.started(life)
       // Two processes of one node fence each other, whichever of them asks.
       const others = lives.filter((other) => other.node === node)
       if (others.length > 0) for (const one of [...others, life]) doubled.add(one)
@@ -434,11 +443,13 @@ function makeWorld(options: RunOptions): World {
       observations.counts.pauses += 1
       life.pause()
       links.paused(life)
+      circuits.paused(life)
       // From a hiccup to far past the lease.
       const pauseMs = chaos.pick([300, 4_000, profile.leaseMs, 3 * profile.leaseMs])
       time.after(pauseMs, () => {
         life.resume()
         links.paused(life)
+        circuits.paused(life)
       })
       // An operator starts the node a second time and ends the first process only later.
       if (profile.isRemote && chaos.chance(300)) {

@@ -54,6 +54,7 @@ test('every operation is recorded', () => {
 const MISSING: readonly string[] = [
   'authorizeCredential',
   'closeCircuit',
+  'closeWorkflowCircuit',
   'finishAuthorization',
   'getOpenApi',
   'ingest',

@@ -115,6 +115,7 @@ pace
 pace book
 pace none
 pace close-circuit book --reason well
+pace close-workflow-circuit case --part trigger/0 --reason well
 workflows
 workflows case
 workflows none

@@ -70,6 +70,7 @@ export type EventReplayPreview = Extract<Answer<'replayEvents'>, { readonly tota
 export type EventSelection = Pick<Args<'replayEvents'>, 'ids' | 'filter'>
 export type PreviewDiff = NonNullable<ReplayPreview['items'][number]['diff']>
 export type Pace = Answer<'getPace'>
+export type WorkflowCircuit = Answer<'listPace'>['workflows'][number]
 export type HeldLane = Item<'listHeldLanes'>
 export type Rejections = Answer<'listRejections'>
 export type LetterState = DeadLetter['state']

@@ -50,8 +50,8 @@ export function makeApi(
     rejections: behind(gate, pick(engine.rejections, ['list'])),
     lanes: behind(gate, engine.lanes),
     flowControl: {
-      list: engine.flowControl.list,
-      ...behind(gate, pick(engine.flowControl, ['one', 'closeCircuit'])),
+      ...pick(engine.flowControl, ['list', 'workflows']),
+      ...behind(gate, pick(engine.flowControl, ['one', 'closeCircuit', 'closeWorkflowCircuit'])),
     },
     workflows: operatorApiBehind(gate, engine.workflows),
     orphans: behind(gate, pick(engine.orphans, ['correlate', 'discard', 'retry'])),

@@ -122,7 +122,11 @@ const BASES: Readonly<Record<string, () => Tree>> = {
     compatibility: {},
     triggers: [{ schedule: { cron: '0 2 * * *' } }],
     places: { x: {}, y: { final: true } },
-    transitions: { go: { from: 'x', to: 'y' } },
+    transitions: { go: { from: 'x', to: 'y', circuit: {} } },
+  }),
+  'Workflow.triggers.circuit': () => ({
+    ...(BASES.Workflow?.() as Tree),
+    triggers: [{ on: 'a.b', circuit: {} }],
   }),
   Agent: () => ({ kind: 'Agent', name: 'a', baseUrl: 'https://a.example', model: 'm', user: 'hello' }),
   Subscription: () => ({

@@ -153,6 +153,7 @@ export function makeEngine(
     instances,
     settler,
     sharedPermits,
+    flowControl,
     actions,
     begin,
     deadLetterJob,

@@ -1,27 +1,40 @@
-// GET /v1/pace and /v1/pace/{route}; POST /v1/pace/{route}/close-circuit: when the work of routes may run.
+// GET /v1/pace and /v1/pace/{route}; POST /v1/pace/{route}/close-circuit and /v1/pace/workflows/{workflow}/close-circuit: when the
+// jobs of routes, and of the steps and triggers of workflows, may run.
 
 import type { FastifyInstance } from 'fastify'
 import { PRIORITIES } from '../core/queue/fairness/index.ts'
-import type { FlowControlView } from '../engine/index.ts'
+import type { FlowControlView, WorkflowCircuit } from '../engine/index.ts'
 import type { HttpApi } from './api.ts'
 import { operations, serveOn } from './operations.ts'
 import type { Kit } from './schema-kit.ts'
 import { iso } from './shapes.ts'
+
+const circuitState = (s: Kit) =>
+  s.object({
+    state: s.enum(['closed', 'open', 'half-open']),
+    since: s.nullable(s.instant),
+    tryAt: s.nullable(s.instant).describe('When one item is tried, or until when one is being tried.'),
+    failures: s.integer.describe('Closed: in a row. Otherwise: how often it opened since then.'),
+    class: s.nullable(s.string),
+  })
+
+const workflowCircuit = (s: Kit) =>
+  s.object({
+    workflow: s.string,
+    part: s.string.describe(
+      'The action of a transition (`fire/charge`), what undoes it (`undo/charge`), the agent of a place (`enter/review`), or a trigger by its number (`trigger/0`).',
+    ),
+    circuit: circuitState(s).describe(
+      'The part pauses itself, for all instances, when too many of its jobs fail.',
+    ),
+  })
 
 const flowControlRow = (s: Kit) =>
   s.object({
     route: s.string,
     status: s.enum(['active', 'paused', 'disabled']),
     priority: s.enum(PRIORITIES),
-    circuit: s
-      .object({
-        state: s.enum(['closed', 'open', 'half-open']),
-        since: s.nullable(s.instant),
-        tryAt: s.nullable(s.instant).describe('When one item is tried, or until when one is being tried.'),
-        failures: s.integer.describe('Closed: in a row. Otherwise: how often it opened since then.'),
-        class: s.nullable(s.string),
-      })
-      .describe('The route pauses itself when too many of its calls fail.'),
+    circuit: circuitState(s).describe('The route pauses itself when too many of its calls fail.'),
     rate: s
       .nullable(s.object({ perMinute: s.integer, burst: s.integer, tokens: s.integer }))
       .describe('Calls that this node may make; null: no limit.'),
@@ -48,8 +61,11 @@ export const flowControlOperations = operations('work', (s) => ({
   listPace: {
     at: 'GET /v1/pace',
     config: { role: 'viewer' },
-    summary: 'When the work of each route may run, as this node knows it',
-    answer: s.answer('All routes in force, by name', s.object({ items: s.list(flowControlRow(s)) })),
+    summary: 'When the work of each route may run, and the circuits of workflows, as this node knows it',
+    answer: s.answer(
+      'All deployed routes, by name, and the circuits of the steps and triggers of deployed workflows',
+      s.object({ items: s.list(flowControlRow(s)), workflows: s.list(workflowCircuit(s)) }),
+    ),
   },
   getPace: {
     at: 'GET /v1/pace/:route',
@@ -77,11 +93,30 @@ export const flowControlOperations = operations('work', (s) => ({
     body: s.fields({ reason: s.reason }),
     answer: s.answer('The route', flowControlRow(s)),
   },
+  closeWorkflowCircuit: {
+    at: 'POST /v1/pace/workflows/:workflow/close-circuit',
+    config: { role: 'operator' },
+    summary: 'Let a step or a trigger that paused itself go on at once',
+    description:
+      'It pauses again when its jobs still fail. Refused with `conflict` when its circuit is closed.',
+    params: s.fields({ workflow: s.text }),
+    body: s.fields({ part: s.text, reason: s.reason }),
+    answer: s.answer('The circuit', workflowCircuit(s)),
+  },
 }))
 
 export function addFlowControlRoutes(app: FastifyInstance, api: Pick<HttpApi, 'flowControl'>): void {
   const on = serveOn(app, flowControlOperations)
-  on('listPace', async (request) => ({ items: api.flowControl.list(request.caller.tenant).map(showPace) }))
+  on('listPace', async ({ caller }) => ({
+    items: api.flowControl.list(caller.tenant).map(showPace),
+    workflows: api.flowControl.workflows(caller.tenant).map(showWorkflowCircuit),
+  }))
+  on('closeWorkflowCircuit', async ({ caller, params, body }) => {
+    const word = { part: body.part, reason: body.reason, by: caller.actor }
+    return showWorkflowCircuit(
+      await api.flowControl.closeWorkflowCircuit(caller.tenant, params.workflow, word),
+    )
+  })
   on('getPace', async (request) => {
     const { work, ...view } = await api.flowControl.one(request.caller.tenant, request.params.route)
     return { ...showPace(view), work }
@@ -96,16 +131,7 @@ export function addFlowControlRoutes(app: FastifyInstance, api: Pick<HttpApi, 'f
 function showPace({ circuit, host, drain, drainProfile, connection, ...rest }: FlowControlView) {
   return {
     ...rest,
-    circuit:
-      circuit.state === 'closed'
-        ? { state: circuit.state, since: null, tryAt: null, failures: circuit.failures, class: null }
-        : {
-            state: circuit.state,
-            since: iso(circuit.since),
-            tryAt: iso(circuit.tryAt),
-            failures: circuit.opened,
-            class: circuit.class,
-          },
+    circuit: showCircuit(circuit),
     host:
       host === null
         ? null
@@ -113,6 +139,22 @@ function showPace({ circuit, host, drain, drainProfile, connection, ...rest }: F
     drain: drain === null ? null : { profile: drainProfile, nextAt: iso(drain.nextAt), left: drain.left },
     connection: connection === null ? null : { name: connection.name, ...showGate(connection.gate) },
   }
+}
+
+function showWorkflowCircuit({ circuit, ...rest }: WorkflowCircuit) {
+  return { ...rest, circuit: showCircuit(circuit) }
+}
+
+function showCircuit(circuit: WorkflowCircuit['circuit']) {
+  return circuit.state === 'closed'
+    ? { state: circuit.state, since: null, tryAt: null, failures: circuit.failures, class: null }
+    : {
+        state: circuit.state,
+        since: iso(circuit.since),
+        tryAt: iso(circuit.tryAt),
+        failures: circuit.opened,
+        class: circuit.class,
+      }
 }
 
 function showGate(gate: NonNullable<FlowControlView['connection']>['gate']) {

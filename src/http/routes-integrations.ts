@@ -12,6 +12,7 @@ import { FAILURE_CLASSES } from '../core/failures/failure/index.ts'
 import { AppError, ERRORS, type ErrorCode } from '../core/foundation/errors/index.ts'
 import type { TenantId } from '../core/foundation/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../core/foundation/json/index.ts'
+import { RUN_VIAS } from '../core/queue/job-run/index.ts'
 import { type FieldFinding, type IntegrationKind, RULES } from '../definitions/index.ts'
 import { fieldFinding } from './answer-shapes.ts'
 import type { HttpApi } from './api.ts'
@@ -208,14 +209,21 @@ const credentialShape = shape('Credential', 'What opens accounts; never its valu
   }),
 )
 
-const runShape = shape('Run', 'One execution of an operation, with its attempts.', (s) =>
+const runShape = shape('Run', 'One outbound operation, with its attempts.', (s) =>
   s.object({
     id: s.string,
     state: s.enum(RUN_STATES),
     purpose: s.enum(RUN_PURPOSES),
-    connection: s.string,
-    provider: s.string,
-    operation: s.string,
+    via: s
+      .enum(RUN_VIAS)
+      .describe(
+        'What made the calls. All but `connection` are derived from their job: they appear with the end of their first attempt.',
+      ),
+    connection: s.nullable(s.string).describe('null: the calls name none.'),
+    provider: s.nullable(s.string),
+    operation: s.string.describe(
+      'Of a connection `provider.operation`; otherwise the method and address as defined, the name of the function or agent, or the subscription.',
+    ),
     workId: s.nullable(s.string),
     eventId: s.nullable(s.string),
     correlationId: s.string,
@@ -380,11 +388,14 @@ export const integrationOperations = operations('integrations', (s) => ({
   },
   listRuns: {
     at: 'GET /v1/integrations/runs',
-    summary: 'Calls of operations with their attempts, newest first',
+    summary: 'Outbound operations with their attempts, newest first',
+    description:
+      'Every job that calls out is a run: on a connection, by plain HTTP, upserts, functions, agents and deliveries. A page may have fewer runs than `limit`; the list ends where `nextCursor` is null.',
     query: s.page({
       connection: s.text,
       state: s.enum(RUN_STATES),
       purpose: s.enum(RUN_PURPOSES),
+      via: s.enum(RUN_VIAS),
       workId: s.text,
     }),
     answer: s.pageOf(s.ref(runShape)),

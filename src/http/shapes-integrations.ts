@@ -5,6 +5,7 @@ import type { ProbeResult } from '../core/connections/connection/index.ts'
 import type { CredentialVersion } from '../core/connections/credential/index.ts'
 import type { ProviderDocument } from '../core/definitions/documents/index.ts'
 import type { Run, RunAttempt } from '../core/effects/integration-run/index.ts'
+import type { ListedRun } from '../core/queue/job-run/index.ts'
 import type {
   ConnectionDetail,
   ConnectionView,
@@ -184,9 +185,10 @@ function showVersion({ version, fingerprint, since, by, state }: CredentialVersi
 }
 
 /** `seesHeads`: what was sent and answered. */
-export function showRun(run: Run, seesHeads: boolean) {
+export function showRun(run: ListedRun | Run, seesHeads: boolean) {
   const { attempts, createdAt, updatedAt, tenant: _, ...row } = run
   return {
+    via: 'connection' as const,
     ...row,
     attempts: attempts.map((attempt) => showRunAttempt(attempt, seesHeads)),
     createdAt: iso(createdAt),

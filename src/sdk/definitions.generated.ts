@@ -237,6 +237,8 @@ export interface TransitionFields {
   readonly retry?: string | RetryDefinition
   /** How long a step may wait beside its retries. Left out: `24h`. */
   readonly maxWait?: DurationText
+  /** When the step pauses itself, for all instances, because its calls fail; `off`: never. Left out: as of a route. */
+  readonly circuit?: CircuitDefinition | 'off'
   /** What takes the step back; sees its `result`. Left out: nothing has to be taken back. */
   readonly undo?: ActionDefinition
   /** As of the workflow; `none`: a dead letter. Left out: the workflow’s. */

@@ -151,7 +151,7 @@ test('[N11] [DR3] [CD12] edge case: a vendor quotes the secret in its response',
   await send('quarrel')
   const count = async (path: string) => (await shop.list(path)).length
   await eventually('all were quoted', async () => {
-    const done = await count('/v1/integrations/runs?state=completed&purpose=work')
+    const done = await count('/v1/integrations/runs?state=completed&purpose=work&via=connection')
     return done === KINDS.length && (await count('/v1/dead-letters')) === KINDS.length
   })
   // A value that replaces the other, and then vendors that refuse all of them and quote them.

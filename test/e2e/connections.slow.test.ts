@@ -68,7 +68,7 @@ test.concurrent('[CD17] edge case: a secret is replaced while 200 calls a second
   expect(await shop.list('/v1/dead-letters')).toEqual([])
   expect(await shop.list('/v1/integrations/runs?state=failed&purpose=work')).toEqual([])
   const runs = await shop.list<{ attempts: readonly unknown[] }>(
-    '/v1/integrations/runs?state=completed&purpose=work',
+    '/v1/integrations/runs?state=completed&purpose=work&via=connection',
   )
   expect(runs.filter(({ attempts }) => attempts.length !== 1)).toEqual([])
   expect(runs).toHaveLength(orders.length)
@@ -152,7 +152,7 @@ test.concurrent('[CD16] [CX6] edge case: a token expires, and a user provides th
   await fetchedOnce(depot, ['first', ...orders])
   await allDone(shop)
   const runs = await shop.list<{ attempts: readonly unknown[] }>(
-    '/v1/integrations/runs?state=completed&purpose=work',
+    '/v1/integrations/runs?state=completed&purpose=work&via=connection',
   )
   expect(runs).toHaveLength(1 + orders.length)
   const works = await shop.list<{ attempts: number }>('/v1/work?state=done&consumer=book_pickup')
@@ -175,7 +175,7 @@ test.concurrent('[CX3] [CX6] edge case: a vendor is unavailable for a while, or 
     return (await shop.connection()).circuit.state !== 'closed'
   })
   await eventually('the calls that were under way when it opened are over', async () => {
-    return (await shop.list('/v1/integrations/runs?state=running')).length === 0
+    return (await shop.list('/v1/integrations/runs?state=running&via=connection')).length === 0
   })
   const openSince = Date.now()
   const before = vendor.callsOf('POST /pickups').length

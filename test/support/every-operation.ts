@@ -255,6 +255,11 @@ export const RECIPES: Readonly<Record<string, () => Recipe | readonly Recipe[]>>
   listPace: () => ({ status: 200 }),
   getPace: () => ({ status: 404, params: { route: `${MARK}_book` } }),
   closeCircuit: () => ({ status: 404, params: { route: `${MARK}_book` }, body: { reason } }),
+  closeWorkflowCircuit: () => ({
+    status: 404,
+    params: { workflow: `${MARK}_case` },
+    body: { part: 'trigger/0', reason },
+  }),
   getEvent: () => ({ status: 404, params: { id: rows.event } }),
   getEventBody: () => ({ status: 404, params: { id: rows.event } }),
   replayEvents: () => [

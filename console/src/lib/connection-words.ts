@@ -154,3 +154,16 @@ export function placeOfSecret(secret: Credential['secret']): {
   const [[kind, name] = ['ref', '']] = Object.entries(secret)
   return { kind: kind === 'env' || kind === 'file' ? kind : 'ref', name }
 }
+
+const VIAS: Readonly<Record<Run['via'], string>> = {
+  connection: 'A connection',
+  http: 'Plain HTTP',
+  upsert: 'Upsert',
+  function: 'Function',
+  agent: 'Agent',
+  delivery: 'Delivery',
+}
+
+export function viaInWords(via: Run['via']): string {
+  return VIAS[via]
+}

@@ -2,7 +2,7 @@
 
 import { CircleCheck, CircleX, LoaderCircle } from 'lucide-react'
 import { Link } from 'wouter'
-import { purposeInWords } from '../lib/connection-words.ts'
+import { purposeInWords, viaInWords } from '../lib/connection-words.ts'
 import { formatDuration } from '../lib/durations.ts'
 import { ledgerHref } from '../lib/links.ts'
 import { useMe, useRun } from '../queries.ts'
@@ -30,10 +30,14 @@ export default function RunScreen({ id }: { readonly id: string }) {
           {data.replayOf !== null && <Chip tone="accent">done anew</Chip>}
         </span>
       }
-      crumbs={[
-        ['Connections', '/connections'],
-        [data.connection, `/connections/${data.connection}`],
-      ]}
+      crumbs={
+        data.connection === null
+          ? [['Runs', '/runs']]
+          : [
+              ['Connections', '/connections'],
+              [data.connection, `/connections/${data.connection}`],
+            ]
+      }
       lead={<Copy text={data.id} />}
     >
       <div className="event">
@@ -120,14 +124,23 @@ function Facts({ run }: { readonly run: Run }) {
   const { connection, provider, workId, eventId, key, externalRef, replayOf, error } = run
   return (
     <dl className="facts card card--pad">
-      <dt>Connection</dt>
-      <dd>
-        <Link href={`/connections/${connection}`}>{connection}</Link>
-      </dd>
-      <dt>Provider</dt>
-      <dd>
-        <Link href={`/providers/${provider}`}>{provider}</Link>
-      </dd>
+      {connection === null || provider === null ? (
+        <>
+          <dt>Via</dt>
+          <dd>{viaInWords(run.via)}</dd>
+        </>
+      ) : (
+        <>
+          <dt>Connection</dt>
+          <dd>
+            <Link href={`/connections/${connection}`}>{connection}</Link>
+          </dd>
+          <dt>Provider</dt>
+          <dd>
+            <Link href={`/providers/${provider}`}>{provider}</Link>
+          </dd>
+        </>
+      )}
       <dt>For</dt>
       <dd>{purposeInWords(run.purpose)}</dd>
       {eventId !== null && (

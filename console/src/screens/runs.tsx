@@ -1,7 +1,7 @@
 // Runs of all connections: which operation went where, and the result.
 
 import { PlugZap, SquareTerminal } from 'lucide-react'
-import { RUN_STATES } from '../lib/connection-words.ts'
+import { RUN_STATES, viaInWords } from '../lib/connection-words.ts'
 import { useConnections } from '../queries.ts'
 import { RUNS } from '../ui/connection-parts.tsx'
 import { LinkButton } from '../ui/controls.tsx'
@@ -9,6 +9,7 @@ import { filtersOf, ListView } from '../ui/list-view.tsx'
 import { Empty, PageFrame } from '../ui/surfaces.tsx'
 
 const { tabs, choice, name, condition } = filtersOf('listRuns')
+const VIAS = ['connection', 'http', 'upsert', 'function', 'agent', 'delivery'] as const
 const FILTERS = [
   tabs('state', 'State', RUN_STATES, { all: 'All' }),
   name('connection', 'Connection', 'All connections', () => {
@@ -20,6 +21,12 @@ const FILTERS = [
     ['test', 'Tests and probes'],
     ['verification', 'Trials of new secrets'],
   ]),
+  choice(
+    'via',
+    'Via',
+    'Via anything',
+    VIAS.map((via) => [via, viaInWords(via)] as const),
+  ),
   condition('workId', (id) => `Of ${id}`),
 ]
 
@@ -27,7 +34,7 @@ export default function Runs() {
   return (
     <PageFrame
       title="Runs"
-      lead="One for each operation that was called at another system, newest first. Every attempt keeps what was sent and answered, without secrets."
+      lead="Every outbound operation, newest first: on a connection, by plain HTTP, upserts, functions, agents and deliveries. Attempts on a connection keep what was sent and answered, without secrets."
       actions={
         <LinkButton to="/connections" icon={<PlugZap size={14} aria-hidden />}>
           Connections

@@ -96,6 +96,10 @@ function Facts({ work }: { readonly work: WorkStory }) {
           </dd>
         </>
       )}
+      <dt>Runs</dt>
+      <dd>
+        <Link href={`/runs?workId=${encodeURIComponent(work.id)}`}>Its calls to other systems</Link>
+      </dd>
       {work.instance !== undefined && (
         <>
           <dt>Instance</dt>

@@ -15,6 +15,7 @@ import { NetView } from '../ui/net.tsx'
 import { StartDialog } from '../ui/start-dialog.tsx'
 import { ErrorState, Note, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 import { VersionsPanel } from '../ui/versions-panel.tsx'
+import { WorkflowCircuits } from '../ui/workflow-circuits.tsx'
 
 const TABS = ['instances', 'triggers', 'versions', 'definition'] as const
 type TabName = (typeof TABS)[number]
@@ -67,6 +68,7 @@ export default function WorkflowScreen({ name }: { readonly name: string }) {
       }
     >
       <Standing workflow={data} />
+      <WorkflowCircuits workflow={name} />
       {!isViewer && <Proof name={name} text={definition?.yaml} />}
       <NetView
         label={`Net of ${name}`}

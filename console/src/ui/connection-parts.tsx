@@ -1,5 +1,6 @@
 // Shared by the pages of connections: the other side's health, the circuit, and runs in rows.
 
+import { viaInWords } from '../lib/connection-words.ts'
 import { formatDuration } from '../lib/durations.ts'
 import { HEALTH_MS } from '../queries.ts'
 import type { Connection, Probe, Run } from '../types.ts'
@@ -87,10 +88,10 @@ export const RUNS: ListDeclaration<'listRuns'> = {
       cell: ({ operation }) => operation,
     },
     {
-      head: 'Connection',
+      head: 'Via',
       className: 'truncate',
       unless: 'connection',
-      cell: ({ connection }) => connection,
+      cell: ({ connection, via }) => connection ?? viaInWords(via),
     },
     {
       head: 'State',

@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import { CONNECTION_STATUSES } from '../../core/connections/connection/index.ts'
 import { RUN_PURPOSES, RUN_STATES } from '../../core/effects/integration-run/index.ts'
+import { RUN_VIAS } from '../../core/queue/job-run/index.ts'
 import type {
   Connection,
   ConnectionDetail,
@@ -386,19 +387,20 @@ function credentialFields(one: Credential, { out }: Session) {
 const addRuns = resource({
   command: 'runs',
   on: ['id', 'one run, with every attempt and what was sent and answered'],
-  description: 'list calls of operations, newest first, or show one',
+  description: 'list outbound operations, newest first, or show one',
   list: {
     operation: 'listRuns',
     filters: [
       ['--connection <name>', 'only on this connection'],
       ['--state <state>', 'only in this state', { choices: RUN_STATES }],
       ['--purpose <purpose>', 'only for this', { choices: RUN_PURPOSES }],
+      ['--via <via>', 'only what made its calls so', { choices: RUN_VIAS }],
       ['--work <id>', 'only of this work item', { as: 'workId' }],
     ],
     columns: [
       ['ID', (one) => one.id],
       ['BEGAN', (one, { out }) => out.time(one.createdAt)],
-      ['CONNECTION', (one) => one.connection, 8],
+      ['VIA', (one) => one.connection ?? one.via, 8],
       ['OPERATION', (one) => one.operation, 8],
       ['STATE', (one, { out }) => out.state(one.state)],
       ['TRIES', (one) => one.attemptCount, 'right'],
@@ -413,8 +415,9 @@ const addRuns = resource({
       ['id', one.id],
       ['state', out.state(one.state)],
       ['for', one.purpose],
+      ['via', one.via],
       ['connection', one.connection],
-      ['operation', `${one.provider} ${one.operation}`],
+      ['operation', one.provider === null ? one.operation : `${one.provider} ${one.operation}`],
       ['event', one.eventId],
       ['work', one.workId],
       ['key', one.key],

@@ -22,6 +22,17 @@ export function addPaceCommands(program: Command, cli: Cli): void {
     options: [['--reason <text>', 'why; it is logged', { isNeeded: true }]],
     say: ({ route, circuit }) => `the circuit of ${route} is ${circuit.state}`,
   })(pace, cli)
+  action({
+    verb: 'close-workflow-circuit',
+    on: ['workflow', 'a workflow of which a step or a trigger paused itself'],
+    description: 'let that step or trigger go on at once',
+    operation: 'closeWorkflowCircuit',
+    options: [
+      ['--part <name>', 'which, as `millrace pace` names it: fire/charge, trigger/0', { isNeeded: true }],
+      ['--reason <text>', 'why; it is logged', { isNeeded: true }],
+    ],
+    say: ({ workflow, part, circuit }) => `the circuit of ${workflow} ${part} is ${circuit.state}`,
+  })(pace, cli)
 }
 
 /** How many open dead letters a route has: a circuit does not show them. */
@@ -55,29 +66,47 @@ async function listPace(session: Session): Promise<void> {
     session.api.get<Answer<'listPace'>>('/v1/pace'),
     readDead(session),
   ])
-  session.show(answer, ({ items }) => {
+  session.show(answer, ({ items, workflows }) => {
     const { out } = session
-    if (items.length === 0) return out.line('No routes. Apply some with `millrace apply`.')
+    if (items.length === 0 && workflows.length === 0)
+      return out.line('No routes. Apply some with `millrace apply`.')
+    if (items.length > 0) printRoutes(session, items, dead)
+    if (workflows.length === 0) return
     printTable(
       session,
       [
-        ['ROUTE', (one) => one.route, 8],
-        [
-          'CIRCUIT',
-          ({ circuit: { state, tryAt } }) => (tryAt === null ? state : `${state}, tries ${out.time(tryAt)}`),
-        ],
-        ['FAILED FOR GOOD', (one) => dead(one.route), 'right'],
-        ['RATE', ({ rate }) => (rate === null ? '-' : `${rate.tokens} of ${rate.perMinute}/min`)],
-        ['HOST', ({ host }) => hostText(session, host) ?? '-'],
-        [
-          'DRAIN',
-          ({ drain }) => (drain === null ? '-' : `${drain.profile ?? 'own'}, next ${out.time(drain.nextAt)}`),
-        ],
-        ['LIMIT', ({ limit }) => (limit === null ? '-' : `${limit.running} of ${limit.limit}`)],
+        ['WORKFLOW', (one) => one.workflow, 8],
+        ['PART', (one) => one.part, 8],
+        ['CIRCUIT', ({ circuit }) => circuitText(session, circuit)],
+        ['BECAUSE', ({ circuit }) => circuit.class ?? '-'],
       ],
-      items,
+      workflows,
     )
   })
+}
+
+function circuitText({ out }: Session, { state, tryAt }: Pace['circuit']): string {
+  return tryAt === null ? state : `${state}, tries ${out.time(tryAt)}`
+}
+
+function printRoutes(session: Session, items: readonly Pace[], dead: (route: string) => string): void {
+  const { out } = session
+  printTable(
+    session,
+    [
+      ['ROUTE', (one) => one.route, 8],
+      ['CIRCUIT', ({ circuit }) => circuitText(session, circuit)],
+      ['FAILED FOR GOOD', (one) => dead(one.route), 'right'],
+      ['RATE', ({ rate }) => (rate === null ? '-' : `${rate.tokens} of ${rate.perMinute}/min`)],
+      ['HOST', ({ host }) => hostText(session, host) ?? '-'],
+      [
+        'DRAIN',
+        ({ drain }) => (drain === null ? '-' : `${drain.profile ?? 'own'}, next ${out.time(drain.nextAt)}`),
+      ],
+      ['LIMIT', ({ limit }) => (limit === null ? '-' : `${limit.running} of ${limit.limit}`)],
+    ],
+    items,
+  )
 }
 
 async function showPace(session: Session, route: string): Promise<void> {

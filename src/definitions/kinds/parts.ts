@@ -183,6 +183,13 @@ export function resolveRetry(
   return Object.hasOwn(named, input) ? (named[input] ?? null) : null
 }
 
+export function resolveCircuit(input: CircuitInput | 'off' | undefined): {
+  readonly circuit?: CircuitPolicy | 'off'
+} {
+  if (input === undefined) return {}
+  return { circuit: input === 'off' ? 'off' : resolveCircuitInline(input) }
+}
+
 export function resolveCircuitInline(input: CircuitInput): CircuitPolicy {
   return {
     consecutive: input.failures ?? USUAL_CIRCUIT.consecutive,

@@ -45,7 +45,7 @@ import {
   type Profiles,
   patterns,
   ratePolicy,
-  resolveCircuitInline,
+  resolveCircuit,
   resolveDeadLetter,
   resolveDrain,
   resolveRate,
@@ -370,11 +370,6 @@ function resolveBatch(input: RouteInput['batch']): Pick<RouteDocument, 'batch'> 
       ...(item === undefined ? {} : { item }),
     },
   }
-}
-
-function resolveCircuit(input: RouteInput['circuit']): Pick<RouteDocument, 'circuit'> {
-  if (input === undefined || input === 'off') return input === undefined ? {} : { circuit: 'off' }
-  return { circuit: resolveCircuitInline(input) }
 }
 
 function withoutHoles({ limit, by }: { limit: number; by?: string | undefined }): {

@@ -62,6 +62,7 @@ function checkCompany(trigger: Fields, sort: string, at: FieldPath): readonly Re
     maxProcessingTime: sort !== 'on' && '`maxProcessingTime` is about events: it belongs to `on`',
     deadLetter: sort !== 'on' && '`deadLetter` is about events: it belongs to `on`',
     onLimit: trigger.rateLimit === undefined && '`onLimit` is about the limit: write `rateLimit`, too',
+    circuit: sort !== 'on' && '`circuit` is about events: it belongs to `on`',
     fire: action === 'create' && '`fire` is what an update does: write `action: update` or `createOrUpdate`',
     buffer:
       action !== 'update' && '`buffer` is how long an update waits for its instance: write `action: update`',

@@ -38,11 +38,14 @@ import { checkSensitiveWorkflow } from '../sensitive.ts'
 import { milliseconds } from '../written.ts'
 import { type KindDeclaration, type Known, lazily } from './kind.ts'
 import {
+  circuitPolicy,
   deadLetter,
   envelope,
   MAX_WAIT_MS,
   patterns,
   ratePolicy,
+  resolveCircuit,
+  resolveCircuitInline,
   resolveDeadLetter,
   resolveRate,
   resolveRetry,
@@ -157,6 +160,12 @@ const transition = () =>
         '`STEP`',
       ),
       maxWait: optional(duration(SECOND, 30 * DAY), 'How long a step may wait beside its retries.', '`24h`'),
+      // The map first: its errors are reported, rather than that it is not `off`.
+      circuit: optional(
+        z.union([circuitPolicy(), oneOf('off')]),
+        'When the step pauses itself, for all instances, because its calls fail; `off`: never.',
+        'as of a route',
+      ),
       undo: optional(
         makeActionOf([...STEP_ROOTS, 'result']),
         'What takes the step back; sees its `result`.',
@@ -280,6 +289,11 @@ const trigger = () =>
           }),
           'An event about each of its dead letters.',
           'none',
+        ),
+        circuit: optional(
+          circuitPolicy(),
+          'When the trigger pauses itself because its events fail. Later events wait, and one is tried.',
+          'never',
         ),
       })
       .meta({ oneOf: [{ required: ['on'] }, { required: ['schedule'] }, { required: ['manual'] }] }),
@@ -601,6 +615,7 @@ function resolveTransition(name: string, input: TransitionInput, known: Known): 
     key: input.key ?? null,
     retry,
     maxWaitMs: milliseconds(input.maxWait, MAX_WAIT_MS),
+    ...resolveCircuit(input.circuit),
     ...(undo === undefined ? {} : { undo }),
     ...(onFailure === undefined
       ? {}
@@ -654,6 +669,7 @@ function resolveTrigger(id: string, input: TriggerInput, known: Known): TriggerD
     ...(retry === undefined ? {} : { retry }),
     ...(maxProcessingTime === undefined ? {} : { maxProcessingMs: milliseconds(maxProcessingTime, 0) }),
     ...(deadLetter === undefined ? {} : { deadLetter }),
+    ...(input.circuit === undefined ? {} : { circuit: resolveCircuitInline(input.circuit) }),
   }
 }
 

@@ -292,7 +292,7 @@ describe('the record of an exchange', () => {
       workId: null,
       operation: 'shopware probe',
     })
-    expect(await integrations.run(DEFAULT_TENANT, run.id)).toEqual(run)
+    expect(await integrations.run(DEFAULT_TENANT, run.id)).toEqual({ ...run, via: 'connection' })
     const eventId = await accept(world, node, PAID)
     const { id } = await workOf(world, eventId)
     const page = { cursor: null, limit: 10 }

@@ -4,7 +4,7 @@ import type { ProbeResult } from '../../core/connections/connection/index.ts'
 import type { ConnectionDocument } from '../../core/definitions/documents/index.ts'
 import { definitionId, type ManagedBy } from '../../core/definitions/documents/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
-import type { RunId, TenantId, WorkId } from '../../core/foundation/ids/index.ts'
+import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Page, StoredRecord } from '../../ports/store.ts'
 import type { EngineBase } from '../commit/index.ts'
 import type { Deployed, Lookups, Registry } from '../definitions/index.ts'
@@ -12,6 +12,7 @@ import type { Buckets } from '../flow-control/index.ts'
 import type { ConnectionStateCache } from './connection-state-cache.ts'
 import type { Tester } from './connection-tester.ts'
 import type { ConnectionView, Integrations, ProviderView } from './connection-types.ts'
+import { makeRunList } from './run-list.ts'
 
 const RECORDS_PAGE = 200
 
@@ -32,6 +33,7 @@ export function makeConnectionOperatorApi(
   },
 ): ConnectionOperatorApi {
   const { store, log, time, registry, lookups, buckets, stateCache, tester } = deps
+  const runList = makeRunList(deps)
 
   const providerView = (tenant: TenantId, document: ProviderView['document']): ProviderView => ({
     document,
@@ -141,14 +143,11 @@ export function makeConnectionOperatorApi(
       return view(tenant, found, await healthOf(tenant, name))
     },
     async run(tenant, id) {
-      const run = await store.forTenant(tenant).run(id as RunId)
+      const run = await runList.one(tenant, id)
       if (run === null) throw new AppError('not_found', `there is no run ${id}`)
       return run
     },
-    runs: (tenant, { workId, ...query }) =>
-      store
-        .forTenant(tenant)
-        .runs({ ...query, ...(workId === undefined ? {} : { workId: workId as WorkId }) }),
+    runs: runList.list,
   }
 }
 

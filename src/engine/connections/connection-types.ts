@@ -16,13 +16,15 @@ import type {
   ManagedBy,
   ProviderDocument,
 } from '../../core/definitions/documents/index.ts'
-import type { Run, RunPurpose, RunState } from '../../core/effects/integration-run/index.ts'
+import type { Run } from '../../core/effects/integration-run/index.ts'
 import type { FailureClass } from '../../core/failures/failure/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
+import type { ListedRun } from '../../core/queue/job-run/index.ts'
 import type { HttpOutcome } from '../../ports/http-client.ts'
-import type { Page, PageRequest } from '../../ports/store.ts'
+import type { Page } from '../../ports/store.ts'
 import type { Gate } from '../flow-control/index.ts'
+import type { RunQuery } from './run-list.ts'
 
 // --- The outbound client
 
@@ -242,14 +244,7 @@ export interface Integrations {
     readonly code: string | null
     readonly error: string | null
   }): Promise<{ readonly tenant: TenantId; readonly credential: string }>
-  run(tenant: TenantId, id: string): Promise<Run>
-  runs(
-    tenant: TenantId,
-    query: PageRequest & {
-      readonly connection?: string
-      readonly state?: RunState
-      readonly purpose?: RunPurpose
-      readonly workId?: string
-    },
-  ): Promise<Page<Run>>
+  run(tenant: TenantId, id: string): Promise<ListedRun>
+  /** Also those of jobs that call out without a connection. */
+  runs(tenant: TenantId, query: RunQuery): Promise<Page<ListedRun>>
 }

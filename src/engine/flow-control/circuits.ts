@@ -1,14 +1,15 @@
-// The circuits of routes: counted in this node's memory, and stored when they open, are probed or close, so that a
+// The circuits of routes, and of the steps and triggers of workflows: counted in this node's memory, and stored when they open, are probed or close, so that a
 // restart and the other nodes know. One probe at a time over all nodes: the first node to write it makes it.
 
 import { type CircuitPolicy, USUAL_CIRCUIT } from '../../core/definitions/documents/index.ts'
-import { isCanonical } from '../../core/events/canonical/index.ts'
+import { type CanonicalSubject, isCanonical } from '../../core/events/canonical/index.ts'
 import { causeHash } from '../../core/failures/escalation/index.ts'
 import type { FailureClass } from '../../core/failures/failure/index.ts'
 import {
   type BrokenCircuit,
   type Circuit,
   type CircuitEvent,
+  type CircuitOutcome,
   CLOSED,
 } from '../../core/flow-control/circuit/index.ts'
 import { messageOf } from '../../core/foundation/errors/index.ts'
@@ -23,7 +24,7 @@ import type { Item } from '../leases/index.ts'
 import type { Decisions } from '../settlement/index.ts'
 import { holdOf, nameOf } from './consumer-keys.ts'
 
-/** As stored under the route's consumer; absent: closed. */
+/** As stored under the circuit's name; absent: closed. */
 interface CircuitRecord extends BrokenCircuit {
   /** Not announced: the failed job was itself about an event of this system. */
   readonly isQuiet: boolean
@@ -31,7 +32,8 @@ interface CircuitRecord extends BrokenCircuit {
 
 interface Known {
   readonly tenant: TenantId
-  readonly consumer: string
+  /** By `circuitName`. */
+  readonly circuitName: string
   circuit: Circuit
   isQuiet: boolean
   /** Of its record; 0: there is none. */
@@ -51,24 +53,33 @@ export type CircuitGate =
   | { readonly is: 'open'; readonly untilAt: Instant }
 
 export interface Circuits {
-  gate(tenant: TenantId, consumer: string): CircuitGate
+  gate(tenant: TenantId, name: string): CircuitGate
   /** Whether no circuit is open at all: the short path of nearly every lease on insert. */
   isQuiet(): boolean
   /** Writes a probe; false: another node was first, or the circuit is closed. */
   begin(tenant: TenantId, route: Route): Promise<boolean>
   /** A job of a broken circuit was claimed: the first one is the probe. */
-  claimed(item: Item): void
-  isTry(item: Item): boolean
+  claimed(item: Item, name: string): void
+  isTry(item: Item, name: string): boolean
   /** The job has ended; without a reported result, another may be the probe. */
   finished(item: Item): void
-  reportResult(item: Item, route: Route, failureClass: FailureClass | null): void
+  /** `outcome`: where what it says does not follow from its class. */
+  reportResult(item: Item, route: Route, failureClass: FailureClass | null, outcome?: CircuitOutcome): void
   /** The write counter, to be passed with what is read from now on. */
   mark(): number
   /** The tenant's records, as read after `mark`. */
   adopt(tenant: TenantId, records: readonly StoredRecord[], mark: number): void
-  view(tenant: TenantId, consumer: string): Circuit
+  view(tenant: TenantId, name: string): Circuit
   /** An operator's reset; false: it is closed. */
   reset(tenant: TenantId, route: Route): Promise<boolean>
+}
+
+/**
+ * A route's is stored under its consumer. Each step and each trigger of a workflow has its own, although all of them have one
+ * consumer.
+ */
+export function circuitName({ consumer, document, of }: Route): string {
+  return of?.kind === 'step' || of?.kind === 'trigger' ? `workflow:${document.name}` : consumer
 }
 
 function policyOf({ document }: Route): CircuitPolicy | null {
@@ -89,13 +100,13 @@ export function makeCircuits(
   let broken = 0
   let writes = 0
 
-  const find = (tenant: TenantId, consumer: string): Known => {
-    const name = nameOf(tenant, consumer)
+  const find = (tenant: TenantId, circuitName: string): Known => {
+    const name = nameOf(tenant, circuitName)
     let known = all.get(name)
     if (known === undefined) {
       known = {
         tenant,
-        consumer,
+        circuitName,
         circuit: CLOSED,
         isQuiet: false,
         version: 0,
@@ -117,15 +128,15 @@ export function makeCircuits(
       known.tried = null
     }
     const isIdle = circuit === CLOSED && known.version === 0
-    if (isIdle) all.delete(nameOf(known.tenant, known.consumer))
-    else all.set(nameOf(known.tenant, known.consumer), known)
+    if (isIdle) all.delete(nameOf(known.tenant, known.circuitName))
+    else all.set(nameOf(known.tenant, known.circuitName), known)
   }
 
   const reread = async (known: Known) => {
     const found = await commits.retryUntilAvailable(() =>
-      store.forTenant(known.tenant).record('circuit', known.consumer),
+      store.forTenant(known.tenant).record('circuit', known.circuitName),
     )
-    take(known, found === null ? null : { key: known.consumer, ...found })
+    take(known, found === null ? null : { key: known.circuitName, ...found })
   }
 
   const take = (known: Known, record: StoredRecord | null) => {
@@ -147,8 +158,10 @@ export function makeCircuits(
 
   /** The event and the escalation of a change, in the commit that stores it. */
   const logCircuit = (known: Known, route: Route, change: 'opened' | 'closed', error: string) => {
-    const { tenant, consumer, isQuiet, circuit } = known
-    const { name, deadLetter } = route.document
+    const { tenant, isQuiet, circuit } = known
+    const { consumer } = route
+    const { deadLetter } = route.document
+    const part = partOf(route)
     const writes: Write[] = []
     if (change === 'opened' && circuit.state !== 'closed') {
       const of = { consumer, class: circuit.class, reason: CIRCUIT_OPEN }
@@ -157,7 +170,7 @@ export function makeCircuits(
         row: {
           ...of,
           id: ids.escalation(),
-          cause: causeHash({ ...of, error: '', isCanonical: isQuiet }),
+          cause: causeHash({ ...of, error: part?.part ?? '', isCanonical: isQuiet }),
           severity: deadLetter.severity,
           runbook: deadLetter.runbook,
           lastError: error,
@@ -166,18 +179,22 @@ export function makeCircuits(
       })
     }
     if (isQuiet) return { writes, plans: [] }
+    const about = { ...(part ?? { route: route.document.name }), consumer }
     const plan = canonicalEvent(
       { ids, plan: deps.plan },
       {
         tenant,
-        subject: change === 'opened' ? 'integration.route.paused' : 'integration.route.resumed',
+        subject: subjectOf(part === null ? 'route' : 'workflow', change),
         data:
           circuit.state === 'closed'
-            ? { route: name, consumer }
-            : { route: name, consumer, class: circuit.class, tryAt: new Date(circuit.tryAt).toISOString() },
+            ? about
+            : { ...about, class: circuit.class, tryAt: new Date(circuit.tryAt).toISOString() },
         key: ids.uuid(),
         parent: null,
-        object: { type: 'route', id: name },
+        object:
+          part === null
+            ? { type: 'route', id: route.document.name }
+            : { type: 'workflow', id: part.workflow },
       },
     )
     return { writes: [...writes, ...plan.writes], plans: [plan] }
@@ -185,16 +202,16 @@ export function makeCircuits(
 
   /** Returns whether the stored state is this node's. */
   const write = async (known: Known, route: Route, change: 'opened' | 'closed' | null): Promise<boolean> => {
-    const { tenant, consumer, version, circuit, isQuiet } = known
+    const { tenant, circuitName: key, version, circuit, isQuiet } = known
     const notice =
       change === null ? { writes: [], plans: [] } : logCircuit(known, route, change, errorOf(route, circuit))
     const record: Write =
       circuit.state === 'closed'
-        ? { w: 'record.delete', kind: 'circuit', key: consumer }
+        ? { w: 'record.delete', kind: 'circuit', key }
         : {
             w: 'record.put',
             kind: 'circuit',
-            key: consumer,
+            key,
             version: version + 1,
             body: stringifyJson({ ...circuit, isQuiet }),
           }
@@ -202,7 +219,7 @@ export function makeCircuits(
     try {
       known.wroteAt = Number.POSITIVE_INFINITY
       const result = await deps.unitOfWork.firmly(tenant, {
-        guards: [{ g: 'version', of: 'circuit', key: consumer, version }],
+        guards: [{ g: 'version', of: 'circuit', key, version }],
         writes: [record, ...notice.writes],
         plans: notice.plans,
       })
@@ -224,7 +241,8 @@ export function makeCircuits(
     const written = known.writing.then(() => write(known, route, change))
     known.writing = written.then(
       () => {},
-      (error: unknown) => log.warn('circuit.not-kept', { consumer: known.consumer, error: messageOf(error) }),
+      (error: unknown) =>
+        log.warn('circuit.not-kept', { consumer: known.circuitName, error: messageOf(error) }),
     )
     return written
   }
@@ -238,9 +256,9 @@ export function makeCircuits(
 
   return {
     isQuiet: () => broken === 0,
-    gate(tenant, consumer) {
+    gate(tenant, name) {
       if (broken === 0) return FREE
-      const known = all.get(nameOf(tenant, consumer))
+      const known = all.get(nameOf(tenant, name))
       if (known === undefined || known.circuit.state === 'closed') return FREE
       const now = time.now()
       if (known.mineUntil !== null && now < known.mineUntil) {
@@ -250,7 +268,7 @@ export function makeCircuits(
       return now >= tryAt ? { is: 'tryable' } : { is: 'open', untilAt: tryAt }
     },
     async begin(tenant, route) {
-      const known = find(tenant, route.consumer)
+      const known = find(tenant, circuitName(route))
       await known.writing
       if (step(known, { type: 'tried', at: time.now() }, route) !== 'trying') return false
       const until = known.circuit.state === 'half-open' ? known.circuit.tryAt : null
@@ -259,27 +277,36 @@ export function makeCircuits(
       log.info('circuit.trying', { tenant, route: route.document.name })
       return true
     },
-    claimed(item) {
-      const { tenant, consumer } = item.work
-      const known = broken === 0 ? undefined : all.get(nameOf(tenant, consumer))
+    claimed(item, name) {
+      const known = broken === 0 ? undefined : all.get(nameOf(item.work.tenant, name))
       if (known !== undefined && known.mineUntil !== null && known.tried === null) known.tried = holdOf(item)
     },
-    isTry: (item) => all.get(nameOf(item.work.tenant, item.work.consumer))?.tried === holdOf(item),
+    isTry: (item, name) => all.get(nameOf(item.work.tenant, name))?.tried === holdOf(item),
     finished(item) {
-      const known = broken === 0 ? undefined : all.get(nameOf(item.work.tenant, item.work.consumer))
-      if (known === undefined || known.tried !== holdOf(item)) return
-      known.tried = null
-      deps.wake()
+      if (broken === 0) return
+      const hold = holdOf(item)
+      for (const known of all.values()) {
+        if (known.tried !== hold) continue
+        known.tried = null
+        deps.wake()
+      }
     },
-    reportResult(item, route, failureClass) {
-      const { tenant, consumer } = item.work
-      const name = nameOf(tenant, consumer)
+    reportResult(item, route, failureClass, outcome) {
+      const { tenant } = item.work
+      const own = circuitName(route)
+      const name = nameOf(tenant, own)
       if (failureClass === null && !all.has(name)) return
       if (policyOf(route) === null && !all.has(name)) return
-      const known = find(tenant, consumer)
+      const known = find(tenant, own)
       const change = step(
         known,
-        { type: 'told', at: time.now(), class: failureClass, isTry: known.tried === holdOf(item) },
+        {
+          type: 'told',
+          at: time.now(),
+          class: failureClass,
+          isTry: known.tried === holdOf(item),
+          ...(outcome !== undefined && { outcome }),
+        },
         route,
       )
       if (change === null) return
@@ -301,10 +328,10 @@ export function makeCircuits(
     },
     mark: () => writes,
     adopt(tenant, records, mark) {
-      const byConsumer = new Map(records.map((record) => [record.key, record]))
+      const byName = new Map(records.map((record) => [record.key, record]))
       for (const known of [...all.values()]) {
         if (known.tenant !== tenant || known.version === 0 || known.wroteAt > mark) continue
-        const record = byConsumer.get(known.consumer) ?? null
+        const record = byName.get(known.circuitName) ?? null
         const wasBroken = broken
         take(known, record)
         if (broken < wasBroken) deps.wake()
@@ -314,9 +341,9 @@ export function makeCircuits(
         if (known.wroteAt <= mark) take(known, record)
       }
     },
-    view: (tenant, consumer) => all.get(nameOf(tenant, consumer))?.circuit ?? CLOSED,
+    view: (tenant, name) => all.get(nameOf(tenant, name))?.circuit ?? CLOSED,
     async reset(tenant, route) {
-      const known = find(tenant, route.consumer)
+      const known = find(tenant, circuitName(route))
       await known.writing
       await reread(known)
       if (step(known, { type: 'reset' }, route) !== 'closed') return false
@@ -333,7 +360,20 @@ const FREE: CircuitGate = { is: 'closed' }
 /** The reason of its escalation. */
 const CIRCUIT_OPEN = 'circuit_open'
 
+/** null: a route. */
+function partOf({ of, document }: Route): { readonly workflow: string; readonly part: string } | null {
+  if (of?.kind !== 'step' && of?.kind !== 'trigger') return null
+  return { workflow: of.workflow, part: document.name.slice(of.workflow.length + 1) }
+}
+
+function subjectOf(of: 'route' | 'workflow', change: 'opened' | 'closed'): CanonicalSubject {
+  if (of === 'route') return change === 'opened' ? 'integration.route.paused' : 'integration.route.resumed'
+  return change === 'opened' ? 'integration.workflow.paused' : 'integration.workflow.resumed'
+}
+
 function errorOf(route: Route, circuit: Circuit): string {
   if (circuit.state === 'closed') return ''
+  if (route.of?.kind === 'trigger')
+    return `too many events of ${route.document.name} failed (${circuit.class}); later ones wait, and one is tried`
   return `too many calls of ${route.document.name} failed (${circuit.class}); it waits and tries one`
 }

@@ -4,6 +4,7 @@
 // Invariants: PA4 a job that may not run is neither claimed nor leased on insert, and costs no write. PA7 a token is
 // used by a call or returned. PA14 the store counts a limit; this node's count only saves a request.
 
+import type { FailureClass } from '../../core/failures/failure/index.ts'
 import type { Circuit } from '../../core/flow-control/circuit/index.ts'
 import type { Incarnation, TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
@@ -15,7 +16,7 @@ import { connectionOf, type Registry } from '../definitions/index.ts'
 import type { FlowControl as CallFlowControl } from '../effects/index.ts'
 import type { Item } from '../leases/index.ts'
 import { type Decisions, SHORT_WAIT_MS } from '../settlement/index.ts'
-import { makeCircuits } from './circuits.ts'
+import { circuitName, makeCircuits } from './circuits.ts'
 import { makeHosts } from './closed-hosts.ts'
 import type { CallAdmission, Gate } from './connection-gate.ts'
 import { fixedHostOf, holdOf, nameOf } from './consumer-keys.ts'
@@ -65,6 +66,11 @@ export interface FlowControl extends CallFlowControl {
   learn(tenant: TenantId, kinds: ReadonlySet<Followed> | null): Promise<void>
   view(tenant: TenantId, route: Route): RouteFlowControl
   closeCircuit(tenant: TenantId, route: Route): Promise<boolean>
+  circuitOf(tenant: TenantId, route: Route): Circuit
+  /** Before a step or a trigger runs; null: its circuit lets it. */
+  enterCircuit(item: Item, route: Route): { readonly delayMs: number; readonly why: string } | null
+  /** An event of a trigger ended; null: well. */
+  reportTrigger(item: Item, route: Route, failureClass: FailureClass | null): void
   /** A job is about to be leased on insert. */
   noteLeased(tenant: TenantId, route: Route): void
   /** It was not leased. */
@@ -197,11 +203,8 @@ export function makeFlowControl(
 
   const mayCall: FlowControl['mayCall'] = (item, route, host) => {
     const { tenant, consumer } = item.work
-    if (!circuits.isQuiet()) {
-      circuits.claimed(item)
-      const isFree = circuits.gate(tenant, consumer).is === 'closed' || circuits.isTry(item)
-      if (!isFree) return { delayMs: SHORT_WAIT_MS, why: 'too many calls of its route failed' }
-    }
+    const paused = circuits.isQuiet() ? null : enterCircuit(item, route)
+    if (paused !== null) return paused
     const { rateLimit } = route.document
     const ticket = tickets.size === 0 ? undefined : tickets.get(holdOf(item))
     const needsToken = rateLimit !== undefined && lacksToken(ticket)
@@ -232,6 +235,23 @@ export function makeFlowControl(
       tickets.set(holdOf(item), own)
     }
     return null
+  }
+
+  /** null: it may go on, or there is no use in waiting. */
+  const enterCircuit: FlowControl['enterCircuit'] = (item, route) => {
+    if (circuits.isQuiet()) return null
+    const { tenant } = item.work
+    const name = circuitName(route)
+    const gate = circuits.gate(tenant, name)
+    if (gate.is === 'mine') circuits.claimed(item, name)
+    if (gate.is === 'closed' || circuits.isTry(item, name)) return null
+    if (name === route.consumer) return { delayMs: SHORT_WAIT_MS, why: 'too many calls of its route failed' }
+    const why = `${route.document.name} paused itself, because too many of its jobs failed`
+    if (gate.is === 'open')
+      return { delayMs: Math.min(Math.max(SHORT_WAIT_MS, gate.untilAt - time.now()), STEP_WAIT_MS_MAX), why }
+    // No claim asks for the trial of a step: the next job that comes is let in.
+    if (gate.is === 'tryable') void circuits.begin(tenant, route).catch(() => {})
+    return { delayMs: SHORT_WAIT_MS, why }
   }
 
   const enterConnection: (
@@ -287,7 +307,7 @@ export function makeFlowControl(
     claimed(item) {
       const { tenant, consumer, kind } = item.work
       if (kind === 'delivery') endpointConcurrency.begin(tenant, consumer)
-      if (!circuits.isQuiet()) circuits.claimed(item)
+      if (!circuits.isQuiet()) circuits.claimed(item, consumer)
       const route = kind === 'intake' ? null : registry.route(tenant, consumer)
       if (route === null) return
       const { rateLimit, drain, batch } = route.document
@@ -340,7 +360,7 @@ export function makeFlowControl(
       const named = connectionOf(route.document.do)
       if (named !== null && !callAdmission.mayLeaseOnInsert(tenant, named)) return false
       if (circuits.isQuiet() && hosts.isQuiet()) return true
-      if (circuits.gate(tenant, route.consumer).is !== 'closed') return false
+      if (circuits.gate(tenant, circuitName(route)).is !== 'closed') return false
       const host = fixedHostOf(route)
       return host === null || hosts.allows(tenant, host) === 'all'
     },
@@ -394,7 +414,7 @@ export function makeFlowControl(
       const named = connectionOf(route.document.do)
       const tokens = rateLimit === undefined ? 0 : rates.left(tenant, route.consumer, rateLimit)
       return {
-        circuit: circuits.view(tenant, route.consumer),
+        circuit: circuits.view(tenant, circuitName(route)),
         rate:
           rateLimit === undefined ? null : { perMinute: rateLimit.perMinute, burst: rateLimit.burst, tokens },
         host: host === null ? null : { name: host, closedUntil: hosts.closedUntil(tenant, host) },
@@ -410,6 +430,12 @@ export function makeFlowControl(
       }
     },
     closeCircuit: (tenant, route) => circuits.reset(tenant, route),
+    enterCircuit,
+    circuitOf: (tenant, route) => circuits.view(tenant, circuitName(route)),
+    reportTrigger(item, route, failureClass) {
+      // It has no other side: whatever an event fails for, the next may fail for the same.
+      circuits.reportResult(item, route, failureClass, failureClass === null ? 'good' : 'bad')
+    },
   }
 }
 

@@ -5,7 +5,12 @@ export type { CallAdmission, ConnectionRefusal, Gate, Where } from './connection
 export { nameOf } from './consumer-keys.ts'
 export type { EndpointConcurrency, EndpointConcurrencyView } from './endpoint-concurrency.ts'
 export { type FlowControl, makeFlowControl } from './flow-control.ts'
-export { type FlowControlActions, type FlowControlView, makeFlowControlActions } from './flow-control-view.ts'
+export {
+  type FlowControlActions,
+  type FlowControlView,
+  makeFlowControlActions,
+  type WorkflowCircuit,
+} from './flow-control-view.ts'
 export { reportInternalEnds } from './report-internal-results.ts'
 export { makeSharedBuckets } from './shared-connection-buckets.ts'
 export { type BucketName, makeSharedPermits, type SharedPermits } from './shared-permits.ts'

@@ -4,7 +4,7 @@ import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { EngineBase } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
 import type { DeadLetterRouteJob, InternalActions, JobFailures } from '../effects/index.ts'
-import type { SharedPermits } from '../flow-control/index.ts'
+import type { FlowControl, SharedPermits } from '../flow-control/index.ts'
 import type { BeginJob } from '../leases/index.ts'
 import type { InlineStart, PlanDeps } from '../planning/index.ts'
 import type { Decisions, Settler } from '../settlement/index.ts'
@@ -63,6 +63,7 @@ export function composeWorkflowJobs(
     readonly settler: Settler
     readonly decisions: Decisions
     readonly sharedPermits: SharedPermits | null
+    readonly flowControl: Pick<FlowControl, 'enterCircuit' | 'reportTrigger'>
     readonly actions: StepActions
     readonly begin: BeginJob
     readonly deadLetterJob: DeadLetterRouteJob

@@ -1150,13 +1150,17 @@ export type RotatedSecret = {
   readonly oldUntil: string | null
 }
 
-/** One execution of an operation, with its attempts. */
+/** One outbound operation, with its attempts. */
 export type Run = {
   readonly id: string
   readonly state: 'pending' | 'running' | 'completed' | 'failed' | 'dead-lettered'
   readonly purpose: 'work' | 'test' | 'verification'
-  readonly connection: string
-  readonly provider: string
+  /** What made the calls. All but `connection` are derived from their job: they appear with the end of their first attempt. */
+  readonly via: 'connection' | 'http' | 'upsert' | 'function' | 'agent' | 'delivery'
+  /** null: the calls name none. */
+  readonly connection: string | null
+  readonly provider: string | null
+  /** Of a connection `provider.operation`; otherwise the method and address as defined, the name of the function or agent, or the subscription. */
   readonly operation: string
   readonly workId: string | null
   readonly eventId: string | null
@@ -1771,6 +1775,30 @@ export interface Operations {
         readonly until: string | null
         readonly why: string | null
       } | null
+    }
+  }
+  /** Let a step or a trigger that paused itself go on at once */
+  closeWorkflowCircuit: {
+    args: ({
+      readonly workflow: string
+    }) & ({
+      readonly part: string
+      readonly reason: string
+    })
+    answer: {
+      readonly workflow: string
+      /** The action of a transition (`fire/charge`), what undoes it (`undo/charge`), the agent of a place (`enter/review`), or a trigger by its number (`trigger/0`). */
+      readonly part: string
+      /** The part pauses itself, for all instances, when too many of its jobs fail. */
+      readonly circuit: {
+        readonly state: 'closed' | 'open' | 'half-open'
+        readonly since: string | null
+        /** When one item is tried, or until when one is being tried. */
+        readonly tryAt: string | null
+        /** Closed: in a row. Otherwise: how often it opened since then. */
+        readonly failures: number
+        readonly class: string | null
+      }
     }
   }
   /** Let a paused node run on a copied data file, or with another master key */
@@ -2876,7 +2904,7 @@ export interface Operations {
       readonly nextCursor: string | null
     }
   }
-  /** When the work of each route may run, as this node knows it */
+  /** When the work of each route may run, and the circuits of workflows, as this node knows it */
   listPace: {
     args: Readonly<Record<never, never>>
     answer: {
@@ -2922,6 +2950,21 @@ export interface Operations {
           readonly until: string | null
           readonly why: string | null
         } | null
+      })[]
+      readonly workflows: readonly ({
+        readonly workflow: string
+        /** The action of a transition (`fire/charge`), what undoes it (`undo/charge`), the agent of a place (`enter/review`), or a trigger by its number (`trigger/0`). */
+        readonly part: string
+        /** The part pauses itself, for all instances, when too many of its jobs fail. */
+        readonly circuit: {
+          readonly state: 'closed' | 'open' | 'half-open'
+          readonly since: string | null
+          /** When one item is tried, or until when one is being tried. */
+          readonly tryAt: string | null
+          /** Closed: in a row. Otherwise: how often it opened since then. */
+          readonly failures: number
+          readonly class: string | null
+        }
       })[]
     }
   }
@@ -2994,7 +3037,7 @@ export interface Operations {
       readonly nextCursor: string | null
     }
   }
-  /** Calls of operations with their attempts, newest first */
+  /** Outbound operations with their attempts, newest first */
   listRuns: {
     args: {
       readonly cursor?: string | undefined
@@ -3002,6 +3045,7 @@ export interface Operations {
       readonly connection?: string | undefined
       readonly state?: 'pending' | 'running' | 'completed' | 'failed' | 'dead-lettered' | undefined
       readonly purpose?: 'work' | 'test' | 'verification' | undefined
+      readonly via?: 'connection' | 'http' | 'upsert' | 'function' | 'agent' | 'delivery' | undefined
       readonly workId?: string | undefined
     }
     answer: {
@@ -4085,6 +4129,7 @@ export const OPERATIONS = {
   cancelWork: ['POST', '/v1/work/{id}/cancel', []],
   checkDefinitions: ['POST', '/v1/definitions/check', []],
   closeCircuit: ['POST', '/v1/pace/{route}/close-circuit', []],
+  closeWorkflowCircuit: ['POST', '/v1/pace/workflows/{workflow}/close-circuit', []],
   confirmCopy: ['POST', '/v1/node/confirm-copy', []],
   correlateOrphan: ['POST', '/v1/orphans/{id}/correlate', []],
   createKey: ['POST', '/v1/keys', []],
@@ -4157,7 +4202,7 @@ export const OPERATIONS = {
   listRefusedCode: ['GET', '/v1/code/refused', []],
   listRejections: ['GET', '/v1/rejections', ['cursor', 'limit', 'source', 'reason']],
   listReplays: ['GET', '/v1/replays', ['cursor', 'limit']],
-  listRuns: ['GET', '/v1/integrations/runs', ['cursor', 'limit', 'connection', 'state', 'purpose', 'workId']],
+  listRuns: ['GET', '/v1/integrations/runs', ['cursor', 'limit', 'connection', 'state', 'purpose', 'via', 'workId']],
   listSecrets: ['GET', '/v1/secrets', ['cursor', 'limit']],
   listSubscriptions: ['GET', '/v1/webhooks/subscriptions', ['cursor', 'limit', 'status', 'q']],
   listTenants: ['GET', '/v1/tenants', ['cursor', 'limit']],

@@ -5,7 +5,7 @@
 import type { JsonValue } from '../../foundation/json/index.ts'
 import type { ActionDocument } from './action-documents.ts'
 import type { CarriedWorkflow } from './carried-fields.generated.ts'
-import type { ConditionDocument, RatePolicy } from './documents.ts'
+import type { CircuitPolicy, ConditionDocument, RatePolicy } from './documents.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 
 export const PLACE_TYPES = ['normal', 'waiting', 'review', 'error', 'final'] as const
@@ -58,6 +58,8 @@ export interface TransitionDocument {
   readonly key: string | null
   readonly retry: RetryPolicy
   readonly maxWaitMs: number
+  /** Of its step and of its undo, each its own. Left out: the usual one. */
+  readonly circuit?: CircuitPolicy | 'off'
   readonly undo?: ActionDocument
   /** Left out: the workflow's. `none`: a dead letter; its replay continues the instance. */
   readonly onFailure?: OnFailureDocument | 'none'
@@ -107,6 +109,8 @@ export interface TriggerDocument {
   readonly maxProcessingMs?: number
   /** The subject of an event about each of its dead letters. Left out: there is none. */
   readonly deadLetter?: { readonly subject: string }
+  /** After so many failed events the others wait. Left out: none do. */
+  readonly circuit?: CircuitPolicy
 }
 
 export interface MigrationDocument {

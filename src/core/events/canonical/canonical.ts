@@ -109,6 +109,22 @@ export const CANONICAL_EVENTS = {
     description: 'A route that had paused itself calls again.',
     example: { route: 'book_order', consumer: 'route:book_order' },
   },
+  'integration.workflow.paused': {
+    type: 'IntegrationWorkflowPaused',
+    description: 'A step or a trigger of a workflow fails so often that it stops for a while. Its jobs wait.',
+    example: {
+      workflow: 'onboarding',
+      part: 'fire/create_account',
+      consumer: 'workflow:onboarding',
+      class: 'transient',
+      tryAt: '2026-01-01T00:00:30.000Z',
+    },
+  },
+  'integration.workflow.resumed': {
+    type: 'IntegrationWorkflowResumed',
+    description: 'A step or a trigger that had paused itself goes on.',
+    example: { workflow: 'onboarding', part: 'fire/create_account', consumer: 'workflow:onboarding' },
+  },
   'integration.credential.rotating': {
     type: 'IntegrationCredentialRotating',
     description:

@@ -44,6 +44,8 @@ export type CircuitEvent =
       readonly at: Instant
       readonly class: FailureClass | null
       readonly isTry: boolean
+      /** What it says, where that does not follow from the class. */
+      readonly outcome?: CircuitOutcome
     }
   /** The result of a probe; null: it passed. */
   | {
@@ -140,7 +142,7 @@ function failProbe(
 }
 
 function stepClosed(circuit: ClosedCircuit, event: CallEvent, policy: CircuitPolicy): CircuitStep {
-  const outcome = circuitOutcome(event.class)
+  const outcome = event.outcome ?? circuitOutcome(event.class)
   if (outcome === 'neither') return { circuit, change: null }
   const isBad = outcome === 'bad'
   // No recent failure: nothing needs to be remembered.
@@ -172,7 +174,7 @@ function reportBroken(circuit: BrokenCircuit, event: CallEvent, policy: CircuitP
   if (circuit.state === 'open' || !event.isTry) return { circuit, change: null }
   const { by: _confirmed, ...broken } = circuit
   const again = { ...broken, state: 'open', tryAt: event.at + policy.openMs } as const
-  switch (circuitOutcome(event.class)) {
+  switch (event.outcome ?? circuitOutcome(event.class)) {
     case 'good':
       return { circuit: CLOSED, change: 'closed' }
     case 'bad':

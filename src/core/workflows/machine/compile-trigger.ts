@@ -13,6 +13,7 @@ import { compileRoute, type Route } from '../../routing/index.ts'
 import { compileAssignments, compileFault } from './compile-texts.ts'
 import { keyText } from './key-text.ts'
 import type { Trigger } from './machine-types.ts'
+import { triggerPart } from './workflow-names.ts'
 
 type KeysOf = Trigger['keysOf']
 
@@ -46,14 +47,14 @@ export function compileTrigger(
 function compileMatching(
   workflow: WorkflowDocument,
   hash: string,
-  { id, where, action, correlate, bufferMs, retry, maxProcessingMs }: TriggerDocument,
+  { id, where, action, correlate, bufferMs, retry, maxProcessingMs, circuit }: TriggerDocument,
   on: readonly string[],
   { keysOf, keyed }: { readonly keysOf: KeysOf; readonly keyed: Keyed },
 ): Route {
   const route = compileRoute(
     {
       kind: 'Route',
-      name: `${workflow.name}/trigger/${id}`,
+      name: `${workflow.name}/${triggerPart(id)}`,
       description: workflow.description,
       on,
       where,
@@ -64,6 +65,8 @@ function compileMatching(
       // Above a rate limit events wait, and updates wait for their instance: neither may expire meanwhile.
       maxWaitMs: RETENTION_MS + bufferMs,
       deadLetter: workflow.deadLetter,
+      // It calls nobody: its failures are about events, so only a definition that asks for it lets them hold up the others.
+      circuit: circuit ?? 'off',
       // Never run: the workflow decides what a trigger does.
       do: { type: 'emit', subject: `workflow.${workflow.name}.triggered`, data: null },
     },

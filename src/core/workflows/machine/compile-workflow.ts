@@ -104,9 +104,9 @@ function compileParts(document: WorkflowDocument, hash: string, keyed: Keyed): R
   const add = (part: string, action: ActionDocument | undefined, how: Omit<StepPolicy, 'keyed'>) => {
     if (action !== undefined) parts.set(part, compileStep(document, hash, part, action, { ...how, keyed }))
   }
-  for (const { name, do: action, undo, key, retry, maxWaitMs } of document.transitions) {
-    add(partName('fire', name), action, { key, retry, maxWaitMs })
-    add(partName('undo', name), undo, { key: null, retry, maxWaitMs })
+  for (const { name, do: action, undo, key, retry, maxWaitMs, circuit } of document.transitions) {
+    add(partName('fire', name), action, { key, retry, maxWaitMs, circuit })
+    add(partName('undo', name), undo, { key: null, retry, maxWaitMs, circuit })
   }
   for (const { name, onEnter } of document.places) {
     const own = onEnter?.type === 'agent' ? onEnter.agent.retry : undefined
@@ -119,6 +119,7 @@ interface StepPolicy {
   readonly key: string | null
   readonly retry: RetryPolicy
   readonly maxWaitMs: number
+  readonly circuit?: TransitionDocument['circuit']
   readonly keyed: Keyed
 }
 
@@ -127,7 +128,7 @@ function compileStep(
   hash: string,
   part: string,
   action: ActionDocument,
-  { key, retry, maxWaitMs, keyed }: StepPolicy,
+  { key, retry, maxWaitMs, circuit, keyed }: StepPolicy,
 ): Route {
   const route = compileRoute(
     {
@@ -142,8 +143,8 @@ function compileStep(
       retry,
       maxWaitMs,
       deadLetter: document.deadLetter,
-      // A circuit pauses a consumer; an instance whose step fails stops by itself, and must not affect the others.
-      circuit: 'off',
+      // Of this step alone: the others of the workflow go on.
+      ...(circuit !== undefined && { circuit }),
       do: action,
     },
     keyed,

@@ -24,6 +24,11 @@ export function partName(type: 'fire' | 'undo' | 'enter', name: string): string 
   return `${type}/${name}`
 }
 
+/** The route of a trigger. */
+export function triggerPart(id: string): string {
+  return `trigger/${id}`
+}
+
 /** The key of the index by which an event finds its instance. Names of workflows and keys contain no slash. */
 export function correlationKey(workflow: string, name: string, value: string): string {
   return `${workflow}/${name}/${value}`

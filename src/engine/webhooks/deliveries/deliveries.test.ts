@@ -119,6 +119,49 @@ describe('an attempt', () => {
     expect(await world.deliveries()).toMatchObject([{ state: 'done', attempts: 1, waits: 2 }])
   })
 
+  test('[DY34] [RB4] a 429 closes the endpoint that it came from, and nothing else at its host; a closed host holds no delivery', async () => {
+    const isLimited = new Set(['/slow', '/orders'])
+    const world = makeWorld(
+      ({ url }) =>
+        isLimited.has(new URL(url).pathname) ? answered(429, { 'retry-after': '600' }) : answered(204),
+      [SECRET],
+    )
+    const hook = (name: string) => ({
+      ...HOOK,
+      name,
+      on: ['shop.events.paid'],
+      url: `https://vendor.example/${name}`,
+    })
+    const route = (name: string) => ({
+      ...ROUTE,
+      name,
+      key: `'${name}:' + payload.id`,
+      maxWaitMs: 24 * HOUR,
+      on: [`shop.events.${name}`],
+      do: { ...ROUTE.do, type: 'http', url: `https://vendor.example/${name}` } as typeof ROUTE.do,
+    })
+    const node = await world.node({
+      documents: [SOURCE, hook('slow'), hook('quick'), route('orders'), route('parcels')],
+    })
+    const callsOf = (name: string) =>
+      world.calls.filter(({ request }) => request.url.endsWith(`/${name}`)).length
+    await accept(world, node)
+    expect([callsOf('slow'), callsOf('quick')]).toEqual([1, 1])
+    // Neither the route nor the other subscription at the host waits for that.
+    await accept(world, node, { ...PAID, kind: 'parcels', id: 'd2' })
+    await accept(world, node, { ...PAID, id: 'd3' })
+    expect([callsOf('slow'), callsOf('quick'), callsOf('parcels')]).toEqual([1, 2, 1])
+    // Two refusals close the host for routes, and not for deliveries.
+    for (const id of ['d4', 'd5']) await accept(world, node, { ...PAID, kind: 'orders', id })
+    expect(callsOf('orders')).toBe(2)
+    await accept(world, node, { ...PAID, kind: 'parcels', id: 'd6' })
+    await accept(world, node, { ...PAID, id: 'd7' })
+    expect([callsOf('quick'), callsOf('parcels')]).toEqual([3, 1])
+    isLimited.clear()
+    await world.pass(800_000)
+    expect([callsOf('slow'), callsOf('parcels'), callsOf('orders')]).toEqual([4, 2, 4])
+  })
+
   test.each([429, 503])('[DY16] a %d that asks for years is retried the next day', async (status) => {
     const world = endpointWorld([answered(status, { 'retry-after': '99999999' }), answered(204)])
     const node = await world.start([{ ...HOOK, maxWaitMs: 24 * HOUR }])

@@ -42,8 +42,9 @@ export function makeInlineStart(
     const found = find(tenant, route)
     if (found === null || found.workflow.hash !== route.hash) return false
     const { workflow, trigger } = found
-    const { action, rateLimit } = trigger.document
-    if (action !== 'create' || rateLimit !== undefined) return false
+    const { action, rateLimit, circuit } = trigger.document
+    // Only its job waits for a permit, and is counted by a circuit.
+    if (action !== 'create' || rateLimit !== undefined || circuit !== undefined) return false
     if (workflow.document.lock !== undefined || workflow.document.maxConcurrent !== undefined) return false
     // A node without a lease, or an open circuit, leaves it to the claims.
     return planning.owner() !== null && planning.mayLeaseOnInsert(tenant, route)

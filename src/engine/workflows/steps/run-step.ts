@@ -15,6 +15,7 @@ import { stepScope } from '../../../core/workflows/machine/index.ts'
 import type { EngineBase } from '../../commit/index.ts'
 import type { Registry } from '../../definitions/index.ts'
 import { countersOf, type DeadLetterRouteJob, type InternalCall, isFirstRun } from '../../effects/index.ts'
+import type { FlowControl } from '../../flow-control/index.ts'
 import type { BeginJob, Item } from '../../leases/index.ts'
 import { again, cancelled, type Settler, skipped } from '../../settlement/index.ts'
 import { type Instances, type Loaded, originOfEvent } from '../instances/index.ts'
@@ -30,6 +31,7 @@ export interface Steps {
 export const STALE = 'STALE: the instance went on without it'
 
 const UNDO_WAIT_MS = 1_000
+const UNDO_WAIT = 'what another instance did under its key is being undone'
 
 /** What steps do; runs any action. */
 export interface StepActions {
@@ -37,13 +39,14 @@ export interface StepActions {
 }
 
 export function makeSteps(
-  deps: Pick<EngineBase, 'store' | 'commits' | 'vars'> & {
+  deps: Pick<EngineBase, 'store' | 'commits' | 'vars' | 'time'> & {
     readonly instances: Instances
     readonly registry: Registry
     readonly settler: Settler
     readonly begin: BeginJob
     readonly actions: StepActions
     readonly deadLetterJob: DeadLetterRouteJob
+    readonly flowControl: Pick<FlowControl, 'enterCircuit'>
   },
 ): Steps {
   const { instances, registry, settler } = deps
@@ -84,6 +87,10 @@ export function makeSteps(
       return settle(claimed, route, 'cancelled', 'another transition took its token')
     if (!(await isUnderWay(claimed, firing))) return settle(claimed, route, 'skipped', STALE)
     const item = await deps.begin(claimed, route)
+    // Beyond its time it ends, whatever its circuit says.
+    const isHeld = firing.state !== 'interrupted' && deps.time.now() < item.work.expiresAt
+    const closed = isHeld ? deps.flowControl.enterCircuit(item, route) : null
+    if (closed !== null) return wait(item, route, item.work.key, closed.delayMs, closed.why)
     await perform(item, route, loaded, firing)
   }
 
@@ -129,12 +136,12 @@ export function makeSteps(
     return undo.state === 'done' ? entry.generation + 1 : null
   }
 
-  const waitForUndo = async (item: Item, route: Route, key: string) => {
-    const lastError = 'what another instance did under its key is being undone'
+  /** Without using an attempt. */
+  const wait = async (item: Item, route: Route, key: string | null, delayMs: number, lastError: string) => {
     await settler.settle(
       item,
       route,
-      again(UNDO_WAIT_MS, {
+      again(delayMs, {
         counters: { ...countersOf(item), waits: item.work.waits + 1 },
         note: { ...EMPTY_NOTE, key, class: item.work.class, lastError },
       }),
@@ -148,7 +155,7 @@ export function makeSteps(
       const scope = stepScope(workflow, instance, firing, base)
       key = item.deadLetter?.key ?? firing.key ?? route.keyOf(scope)
       const generation = await generationOf(item, route, workflow, firing, key)
-      if (generation === null) return await waitForUndo(item, route, key)
+      if (generation === null) return await wait(item, route, key, UNDO_WAIT_MS, UNDO_WAIT)
       const again = { ...item, work: { ...item.work, generation } }
       const inner = { ...scope, key: keyOfGeneration(key, generation) }
       const call = { item: again, route, key, scope: inner }

@@ -32,6 +32,7 @@ import type { Guard, Write } from '../../../ports/store.ts'
 import { type EngineBase, orFail, type Planned, retrying } from '../../commit/index.ts'
 import type { Registry } from '../../definitions/index.ts'
 import { countersOf } from '../../effects/index.ts'
+import type { FlowControl } from '../../flow-control/index.ts'
 import type { Item } from '../../leases/index.ts'
 import { lineOf } from '../../observe/index.ts'
 import {
@@ -96,6 +97,7 @@ export function makeTriggers(
     readonly settler: Settler
     readonly instances: Instances
     readonly rates: TriggerRates
+    readonly flowControl: Pick<FlowControl, 'enterCircuit' | 'reportTrigger'>
   },
 ): Triggers {
   const { store, log, ids, time, registry, settler, instances } = deps
@@ -166,6 +168,7 @@ export function makeTriggers(
     const plain: About = { item, workflow, trigger, scope, keys: [], retry: async () => true }
     if (before !== null) return void (await skip(plain, 'EXISTS', before.effectRef))
     if (await isPaced(plain)) return
+    if (await isHeld(plain)) return
     if (work.instance !== null) return runChosen(plain, work.instance)
     const about = { ...plain, keys: trigger.keysOf(scope) }
     await retrying(
@@ -214,6 +217,22 @@ export function makeTriggers(
     }
     await putOff(about, delayMs, 'the rate limit of its trigger is used up')
     return true
+  }
+
+  /** True: its circuit is open, and it waits without using an attempt. An operator's choice of an instance goes through. */
+  const isHeld = async (about: About): Promise<boolean> => {
+    const { item, trigger } = about
+    const { work } = item
+    if (trigger.route === null || work.instance !== null || time.now() >= work.expiresAt) return false
+    const closed = deps.flowControl.enterCircuit(item, trigger.route)
+    if (closed === null) return false
+    await putOff(about, closed.delayMs, closed.why)
+    return true
+  }
+
+  const report = (item: Item, trigger: Trigger | null, failureClass: FailureClass | null) => {
+    if (trigger !== null && trigger.route !== null)
+      deps.flowControl.reportTrigger(item, trigger.route, failureClass)
   }
 
   const decide = async (about: About): Promise<Done> => {
@@ -365,6 +384,7 @@ export function makeTriggers(
       }),
     )
     if (!settlement.ok) return settlement.why === 'stale' ? true : about.retry()
+    report(item, about.trigger, null)
     if (writes.some(({ w }) => w === 'work.again')) deps.wake()
     logAction(about, action, id)
     return true
@@ -480,6 +500,7 @@ export function makeTriggers(
       }),
     )
     if (!settlement.ok) return settlement.why === 'stale' ? true : about.retry()
+    report(item, about.trigger, null)
     if (beside.writes.some(({ w }) => w === 'work.again')) deps.wake()
     logAction(about, why, effectRef)
     return true
@@ -539,6 +560,7 @@ export function makeTriggers(
       })
       const settlement = await settler.settle(item, trigger?.route ?? null, died)
       if (!settlement.ok) return settlement.why === 'stale' ? undefined : retry()
+      report(item, trigger, failureClass)
       if (writes.some(({ w }) => w === 'work.again')) deps.wake()
       log.control(
         lineOf('dead-letter', 'DEAD_LETTERED', item.event, {
