@@ -16,6 +16,7 @@ import { makeRoleChecks } from './check-roles.ts'
 import { makeRowChecks } from './check-rows.ts'
 import { makeScheduleChecks } from './check-schedules.ts'
 import { makeSendChecks } from './check-sends.ts'
+import { makeSystemEventChecks } from './check-system-events.ts'
 import { checkTenants } from './check-tenants.ts'
 import { makeWindowChecks } from './check-windows.ts'
 import { makeWorkflowChecks } from './check-workflows.ts'
@@ -172,6 +173,7 @@ function makeWorld(options: RunOptions): World {
   const pace = makeFlowControlChecks({ observations, time, profile })
   const windows = makeWindowChecks({ observations, data: plain, time, profile })
   const roleChecks = makeRoleChecks({ observations })
+  const systemEvents = makeSystemEventChecks({ observations, data: plain })
   const retention = makeRetentionChecks({ observations, data: plain, time })
   const counting = makeCounting({ observations, data: plain })
   const workflows = makeWorkflowChecks({ observations, time })
@@ -209,6 +211,7 @@ function makeWorld(options: RunOptions): World {
       workflows.applied(commits, outcomes)
       schedules.applied(commits, outcomes)
       pace.applied(life, commits, outcomes)
+      systemEvents.applied(commits, outcomes)
     },
     reclaimed: (life, given) => traced.reclaimed?.(life, given.filter(isOfShop)),
     left: (life, given) => traced.left?.(life, given.filter(isOfShop)),

@@ -89,6 +89,8 @@ export interface EngineConfig {
   readonly replayReadyPerMinute: number
   /** How long canonical events, which the system publishes about itself, are stored. */
   readonly canonicalRetentionMs: number
+  /** Which facts are written. What definitions select is always emitted. */
+  readonly systemEvents: SystemEvents
   /** From the end of one sweep over failures and escalations to the next; 0: never. */
   readonly sweepEveryMs: number
   /** A failure that is open for longer is escalated. */
@@ -123,6 +125,7 @@ export const ENGINE_DEFAULTS = {
   ledgerRetentionMs: 365 * DAY,
   replayReadyPerMinute: 0,
   canonicalRetentionMs: 7 * DAY,
+  systemEvents: 'all',
   sweepEveryMs: 1 * MINUTE,
   escalateAfterMs: 1 * DAY,
   version: '0.0.0',

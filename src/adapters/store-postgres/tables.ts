@@ -301,6 +301,8 @@ export const RECORD = makeTable('record', {
   body: 'text',
 })
 
+export const FACT = makeTable('fact', { tenant: 'text', id: 'text', body: 'text', createdAt: 'int8' })
+
 /** Its turn is internal to the store, and assigned by the statement that adds the row: see outbox.ts. */
 export const OUTBOX = makeTable('outbox', {
   tenant: 'text',

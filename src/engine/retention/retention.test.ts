@@ -144,6 +144,7 @@ describe('the walk', () => {
     history: 0,
     orphans: 0,
     runs: 0,
+    facts: 0,
   }
 
   function makeWalk(answers: (Partial<Pruned> | Error)[]) {

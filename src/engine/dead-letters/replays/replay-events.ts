@@ -7,6 +7,7 @@ import type { Log } from '../../../ports/log.ts'
 import type { Store, TenantReads } from '../../../ports/store.ts'
 import { decidedText } from '../../access/index.ts'
 import type { Registry } from '../../definitions/index.ts'
+import { withFacts } from '../../events/index.ts'
 import { lineOf } from '../../observe/index.ts'
 import { newIntake, receiverOf } from '../../planning/index.ts'
 import type { PreparedReplay } from '../dead-letter-actions.ts'
@@ -22,10 +23,11 @@ const NARROWER = 'Narrow the filter: give `from` and `to`, or a source.'
 
 /** Oldest first. Throws AppError if there are too many to read or to replay. */
 export async function findEvents(
-  reads: Pick<TenantReads, 'events'>,
-  { ids, ...filter }: EventFilter,
+  stored: TenantReads,
+  { ids, system, ...filter }: EventFilter,
 ): Promise<readonly EventId[]> {
   if (ids !== undefined) return ids
+  const reads = system === true ? withFacts(stored) : stored
   const found: EventId[] = []
   let cursor: string | null = null
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {

@@ -399,7 +399,7 @@ export function makeTriggers(
         guards: [...plan.guards, ...guards],
         writes: [...plan.writes, { w: 'orphan.put', row }, ...planned.writes],
       },
-      planned.plan === null ? undefined : [planned.plan],
+      planned.plans,
     )
   }
 
