@@ -13,6 +13,7 @@ test('there are planted bugs for every rule', () => {
     'CD2',
     'CD4',
     'CX2',
+    'CX31',
     'CX4',
     'CX6',
     'DB1',

@@ -1,4 +1,4 @@
-// What is promised of connections, on every commit and on every call that reaches a vendor: who may call when (CX1, CX2, CX4, CX6), which secret
+// What is promised of connections, on every commit and on every call that reaches a vendor: who may call when (CX1, CX2, CX4, CX6, CX31), which secret
 // is in use and since when (CD1, CD17), how many rotations and refreshes there are (CD2, CD3, CD4), what a refused credential costs (DR6), and
 // that integration runs record all of it (DR11, RN1, RN2). N3, N4 and N6 are those of every other call; N10 and N11 are looked at here too.
 //
@@ -251,6 +251,15 @@ export function makeConnectionChecks(deps: {
     if (state.circuit.state === 'closed' && before !== undefined && before.circuit.state !== 'closed')
       observations.counts.outagesOver += 1
     if (state.retired !== null && before?.retired == null) observations.counts.retired += 1
+    // A test of another document says nothing of the one that was tested before.
+    const isUnwell = state.health === 'degraded' || state.health === 'unhealthy'
+    if (
+      isUnwell &&
+      state.testedHash !== null &&
+      state.lastTest?.ok === true &&
+      state.circuit.state === 'closed'
+    )
+      observations.violate('CX31', `${place} is ${state.health}, and takes calls`)
     if (state.testedHash !== null && before?.testedHash == null && state.lastTest?.ok !== true)
       observations.violate('CX1', `${place} is active without a passed test`)
   }

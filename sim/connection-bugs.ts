@@ -142,6 +142,22 @@ export const CONNECTION_BUGS: readonly Bug[] = [
   },
   {
     ...on,
+    name: 'unwell-goes-on',
+    seed: 1,
+    about: 'a connection whose probe failed takes calls as before',
+    breaks: ['CX31'],
+    profile: calling({ outageEveryMs: 6_000 }),
+    decisions: (decisions) => ({
+      ...decisions,
+      stepConnection(before, event, terms) {
+        const step = decisions.stepConnection(before, event, terms)
+        if (event.type !== 'probed' || step.circuit !== 'opened') return step
+        return { ...step, circuit: null, state: { ...step.state, circuit: before.circuit } }
+      },
+    }),
+  },
+  {
+    ...on,
     name: 'refusal-uses-attempts',
     seed: 1,
     about: 'work whose credential was refused uses up an attempt while it waits for the next',

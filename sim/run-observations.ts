@@ -58,6 +58,7 @@ export type Rule =
   | 'CX2'
   | 'CX4'
   | 'CX6'
+  | 'CX31'
   | 'CD1'
   | 'CD2'
   | 'CD3'

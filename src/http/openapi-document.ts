@@ -3,6 +3,7 @@
 
 import type { RouteOptions } from 'fastify'
 import { ALL_OPERATIONS, OTHER_SHAPES } from './all-operations.ts'
+import { deprecationFault } from './deprecation.ts'
 import { type JsonSchema, toJsonSchema } from './json-schema.ts'
 import { type Declaration, IDEMPOTENCY_KEY, neededRole, takesIdempotencyKey } from './operations.ts'
 import { type Answer, type Content, KIT, NAMED } from './schema-kit.ts'
@@ -95,6 +96,9 @@ function describeShapes(): JsonSchema {
 
 function describeOperation({ tag, id, declared, route }: Made): JsonSchema {
   const role = neededRole(route)
+  const { deprecated } = route.config ?? {}
+  const fault = deprecated === undefined ? null : deprecationFault(deprecated)
+  if (fault !== null) throw new Error(`${id} cannot be deprecated: ${fault}`)
   const { params, query, body, content, answers = {}, answer } = declared
   const parameters = [
     ...(query === undefined ? [] : describeParameters('query', toJsonSchema(query))),
@@ -108,6 +112,7 @@ function describeOperation({ tag, id, declared, route }: Made): JsonSchema {
     summary: declared.summary,
     tags: [tag],
     ...(declared.description !== undefined && { description: declared.description }),
+    ...(deprecated !== undefined && { deprecated: true, 'x-millrace-deprecated': { ...deprecated } }),
     ...(taken !== null && { requestBody: { required: true, content: describeContent(taken) } }),
     ...(parameters.length > 0 && { parameters }),
     ...(role === 'open' && { security: [] }),

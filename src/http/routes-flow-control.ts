@@ -30,6 +30,18 @@ const flowControlRow = (s: Kit) =>
       .describe('Whom it calls, where its address says so for every event.'),
     drain: s.nullable(s.object({ profile: s.nullable(s.string), nextAt: s.instant, left: s.integer })),
     limit: s.nullable(s.object({ limit: s.integer, running: s.integer })),
+    connection: s
+      .nullable(
+        s.object({
+          name: s.string,
+          state: s
+            .enum(['open', 'closed', 'refused'])
+            .describe('`closed`: jobs wait, without using an attempt. `refused`: they become dead letters.'),
+          until: s.nullable(s.instant),
+          why: s.nullable(s.string),
+        }),
+      )
+      .describe('The connection that it calls on, and why its jobs wait for it; null: it names none.'),
   })
 
 export const flowControlOperations = operations('work', (s) => ({
@@ -81,7 +93,7 @@ export function addFlowControlRoutes(app: FastifyInstance, api: Pick<HttpApi, 'f
   })
 }
 
-function showPace({ circuit, host, drain, drainProfile, ...rest }: FlowControlView) {
+function showPace({ circuit, host, drain, drainProfile, connection, ...rest }: FlowControlView) {
   return {
     ...rest,
     circuit:
@@ -99,5 +111,12 @@ function showPace({ circuit, host, drain, drainProfile, ...rest }: FlowControlVi
         ? null
         : { name: host.name, closedUntil: host.closedUntil === null ? null : iso(host.closedUntil) },
     drain: drain === null ? null : { profile: drainProfile, nextAt: iso(drain.nextAt), left: drain.left },
+    connection: connection === null ? null : { name: connection.name, ...showGate(connection.gate) },
   }
+}
+
+function showGate(gate: NonNullable<FlowControlView['connection']>['gate']) {
+  if (gate.is === 'open') return { state: gate.is, until: null, why: null }
+  const until = gate.is === 'closed' && gate.untilAt !== null ? iso(gate.untilAt) : null
+  return { state: gate.is, until, why: gate.why }
 }

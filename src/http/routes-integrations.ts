@@ -128,6 +128,9 @@ const connectionShape = shape('Connection', 'An account at another system.', (s)
       since: s.nullable(s.instant),
       tryAt: s.nullable(s.instant),
       class: s.nullable(s.enum(FAILURE_CLASSES)),
+      openedBy: s
+        .nullable(s.enum(['calls', 'probe']))
+        .describe('`probe`: one probe failed, and no call or later probe has confirmed the outage yet.'),
       override: s
         .nullable(
           s.object({

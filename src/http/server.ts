@@ -14,6 +14,7 @@ import { BODY_BYTES_MAX, tooLarge } from './body-limits.ts'
 import { makeByteBudget } from './byte-budget.ts'
 import { addConsolePages, asksForPage } from './console-pages.ts'
 import { makeFileCompiler } from './definition-files.ts'
+import { addDeprecation } from './deprecation.ts'
 import { noteExpectation } from './expect.ts'
 import {
   answerConnection,
@@ -258,6 +259,7 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
     async (scope) => {
       addAuthentication(scope, () => api.access)
       addIdempotency(scope, api)
+      addDeprecation(scope, log)
       addAccessRoutes(scope, api)
       addKeyRoutes(scope, api)
       addTenantRoutes(scope, api)

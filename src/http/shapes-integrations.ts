@@ -97,6 +97,7 @@ export function showConnection({ document, managedBy, state, lastProbe, buckets 
     circuit: {
       state: circuit.state,
       since: circuit.state === 'closed' ? null : iso(circuit.since),
+      openedBy: circuit.state === 'closed' ? null : (circuit.by ?? 'calls'),
       tryAt: circuit.state === 'closed' ? null : iso(circuit.tryAt),
       class: circuit.state === 'closed' ? null : circuit.class,
       override:

@@ -53,6 +53,12 @@ export function connectionStanding(connection: Connection): Standing | null {
           next: 'Mend what the answer says (the address, the secret, what the account may do), then test it again.',
         }
   if (circuit.override !== null) return null
+  if (circuit.state === 'open' && circuit.openedBy === 'probe')
+    return {
+      tone: 'amber',
+      what: 'Its latest probe failed: calls are held back.',
+      next: 'Jobs wait without using up their attempts. They continue when a probe or a trial call passes.',
+    }
   if (circuit.state === 'open')
     return {
       tone: 'red',
@@ -68,8 +74,8 @@ export function connectionStanding(connection: Connection): Standing | null {
   if (status === 'degraded')
     return {
       tone: 'amber',
-      what: 'It runs, but its calls or its probe fail.',
-      next: 'Look at its latest runs. When too many fail, its calls are held back by themselves.',
+      what: 'Its probe fails, and its document turns the circuit off: it takes calls all the same.',
+      next: 'Look at its latest runs and probes.',
     }
   return null
 }

@@ -24,7 +24,7 @@ export function PacePanel({ route }: { readonly route: string }) {
       <ErrorState error={error} onRetry={() => void refetch()} />
     )
   }
-  const { rate, host, drain, limit, work } = pace
+  const { rate, host, drain, limit, work, connection } = pace
   const isClosed = host?.closedUntil != null && Date.parse(host.closedUntil) > now
   return (
     <>
@@ -68,6 +68,24 @@ export function PacePanel({ route }: { readonly route: string }) {
                 </Chip>
               ) : (
                 <Chip tone="green">open</Chip>
+              )}
+            </dd>
+          </>
+        )}
+        {connection !== null && (
+          <>
+            <dt>Connection</dt>
+            <dd>
+              <Link href={`/connections/${encodeURIComponent(connection.name)}`}>{connection.name}</Link>{' '}
+              {connection.state === 'open' ? (
+                <Chip tone="green">takes calls</Chip>
+              ) : (
+                <>
+                  <Chip tone={connection.state === 'closed' ? 'amber' : 'red'}>
+                    {connection.state === 'closed' ? 'jobs wait' : 'refuses calls'}
+                  </Chip>{' '}
+                  <span className="muted">{connection.why}</span>
+                </>
               )}
             </dd>
           </>

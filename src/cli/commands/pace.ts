@@ -43,6 +43,13 @@ function hostText({ out }: Session, host: Pace['host']): string | null {
   return host.closedUntil === null ? host.name : `${host.name}, closed until ${out.time(host.closedUntil)}`
 }
 
+function connectionText({ out }: Session, connection: NonNullable<Pace['connection']>): string {
+  const { name, state, until, why } = connection
+  if (state === 'open') return name
+  const waits = state === 'refused' ? 'refused' : until === null ? 'waits' : `waits until ${out.time(until)}`
+  return `${name}, ${waits}: ${why}`
+}
+
 async function listPace(session: Session): Promise<void> {
   const [answer, dead] = await Promise.all([
     session.api.get<Answer<'listPace'>>('/v1/pace'),
@@ -80,7 +87,7 @@ async function showPace(session: Session, route: string): Promise<void> {
   ])
   session.show(answer, (one) => {
     const { out } = session
-    const { work, circuit, host, drain, rate, limit } = one
+    const { work, circuit, host, drain, rate, limit, connection } = one
     const capped = (count: number) => (count >= work.cappedAt ? `${count} or more` : String(count))
     out.line(`${one.route}  ${one.status}, priority ${one.priority}`)
     out.line(
@@ -96,6 +103,7 @@ async function showPace(session: Session, route: string): Promise<void> {
     if (rate !== null)
       out.line(`rate      ${rate.perMinute} a minute, ${rate.burst} at once; ${rate.tokens} now`)
     if (host !== null) out.line(`host      ${hostText(session, host)}`)
+    if (connection !== null) out.line(`calls on  ${connectionText(session, connection)}`)
     if (drain !== null) out.line(`drain     next ${out.time(drain.nextAt)}, ${drain.left} left of the cycle`)
     if (limit !== null) out.line(`limit     ${limit.running} of ${limit.limit} in hand here`)
   })

@@ -51,7 +51,7 @@ export function connectionEvents(
       continue
     }
     if (circuit.state === 'closed') continue
-    const error = `too many calls on the connection ${name} failed (${circuit.class}); its work waits, and one is tried`
+    const error = `calls on the connection ${name} fail, or its probes do (${circuit.class}); its jobs wait, and one is tried`
     const of = { consumer, class: circuit.class, reason: CIRCUIT_OPEN }
     writes.push({
       w: 'escalation.raise',

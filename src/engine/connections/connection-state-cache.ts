@@ -12,7 +12,6 @@ import {
   connectionStatus,
   NEW_CONNECTION,
   overrideAt,
-  stepConnection,
 } from '../../core/connections/connection/index.ts'
 import type { ConnectionDocument } from '../../core/definitions/documents/index.ts'
 import type { FailureClass } from '../../core/failures/failure/index.ts'
@@ -33,6 +32,7 @@ import {
 } from '../commit/index.ts'
 import type { Deployed, Registry } from '../definitions/index.ts'
 import type { ConnectionRefusal } from '../flow-control/index.ts'
+import type { Decisions } from '../settlement/index.ts'
 
 export type CircuitGate =
   | { readonly is: 'open' }
@@ -104,6 +104,7 @@ export function makeConnectionStateCache(
     readonly commits: Pick<Commits, 'retryUntilAvailable'>
     /** The events of a step, in the commit that stores it. */
     planNotices(tenant: TenantId, document: ConnectionDocument, step: ConnectionStep): StateNotice
+    readonly decisions: Pick<Decisions, 'stepConnection'>
     readonly unitOfWork: Pick<UnitOfWork, 'firmly'>
   },
 ): ConnectionStateCache {
@@ -219,7 +220,7 @@ export function makeConnectionStateCache(
     const found = registry.connection(known.tenant, known.name)
     if (found === null) return null
     const before = known.state
-    const stepped = stepConnection(before, event, termsOf(found))
+    const stepped = deps.decisions.stepConnection(before, event, termsOf(found))
     if (stepped.state !== before) put(known, stepped.state)
     report(known, stepped)
     return stepped
@@ -254,7 +255,10 @@ export function makeConnectionStateCache(
   const circuitGate = (known: Known, now: Instant): CircuitGate => {
     const { circuit } = known.state
     if (circuit.state === 'closed') return OPEN
-    const why = `the circuit of the connection ${known.name} is open (${circuit.class}); it waits and tries one`
+    const why =
+      circuit.by === 'probe'
+        ? `the connection ${known.name} failed its latest probe (${circuit.class}); its jobs wait until a probe or a trial call passes`
+        : `the circuit of the connection ${known.name} is open (${circuit.class}); it waits and tries one`
     if (known.mineUntil !== null && now < known.mineUntil)
       return known.tried === null ? { is: 'mine' } : { is: 'closed', untilAt: known.mineUntil, why }
     return now >= circuit.tryAt ? { is: 'tryable' } : { is: 'closed', untilAt: circuit.tryAt, why }

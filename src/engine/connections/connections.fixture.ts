@@ -178,13 +178,14 @@ export function makeManualCredentials(): ManualCredentials {
 
 export const WELL: HttpOutcome = { kind: 'response', status: 200, headers: {}, body: '{}', durationMs: 2 }
 
-/** Probes pass; everything else gets the given response. */
+/** Probes pass unless `probe` says otherwise; everything else gets the given response. */
 export function makeShop(
   answer: (request: HttpRequest, call: number) => HttpOutcome | null,
+  probe: () => HttpOutcome = () => WELL,
 ): World & { readonly sent: readonly HttpRequest[] } {
   let calls = 0
   const world = makeWorld((request) => {
-    if (request.url.endsWith('/me')) return WELL
+    if (request.url.endsWith('/me')) return probe()
     calls += 1
     return answer(request, calls)
   })

@@ -12,7 +12,7 @@ import {
   type StoreFaults,
   workOf,
 } from '../engine.fixture.ts'
-import { documents, makeManualCredentials, makeShop, SECRET } from './connections.fixture.ts'
+import { documents, makeManualCredentials, makeShop, SECRET, WELL } from './connections.fixture.ts'
 
 const runsOf = async (world: ReturnType<typeof makeShop>) =>
   (await world.reads.runs({ cursor: null, limit: 50, purpose: 'work' })).items
@@ -22,6 +22,13 @@ async function start(world: ReturnType<typeof makeShop>, known: Parameters<typeo
   const node = await world.node({ documents: documents(known), credentials })
   await world.pass()
   return { node, credentials }
+}
+
+async function passUntil(world: ReturnType<typeof makeShop>, isSo: () => Promise<boolean>) {
+  for (let left = 300; !(await isSo()); left -= 1) {
+    if (left === 0) throw new Error('it never came')
+    await world.pass(1_000)
+  }
 }
 
 describe('an operation', () => {
@@ -213,6 +220,67 @@ describe('the gate', () => {
     expect(await workOf(world, first)).toMatchObject({ attempts: 6 })
     expect(world.sent).toHaveLength(9)
     expect(await state()).toMatchObject({ status: 'active', circuit: { state: 'closed' } })
+  })
+
+  test('[CX31] a failed probe holds its jobs, without an attempt, until a probe or a trial passes; operators see why', async () => {
+    let isWell = true
+    const world = makeShop(
+      () => CREATED,
+      () => (isWell ? WELL : answered(503)),
+    )
+    const probe = { everyMs: 60_000, timeoutMs: 1_000 }
+    const { node } = await start(world, { connection: { probe } })
+    await world.pass(61_000)
+    isWell = false
+    const state = async () => (await node.engine.integrations.connection(DEFAULT_TENANT, 'shop')).state
+    await passUntil(world, async () => (await state()).health === 'degraded')
+    const before = world.sent.length
+    const eventId = await accept(world, node)
+    await world.pass(20_000)
+    expect(world.sent).toHaveLength(before)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'ready', attempts: 0, waits: 0 })
+    expect(node.engine.flowControl.list(DEFAULT_TENANT)).toMatchObject([
+      {
+        connection: {
+          name: 'shop',
+          gate: { is: 'closed', why: expect.stringContaining('failed its latest probe') },
+        },
+      },
+    ])
+    // One failed probe is no outage.
+    expect((await world.reads.escalations({ cursor: null, limit: 10 })).items).toEqual([])
+    await world.pass(15_000)
+    // The trial call passed.
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
+    expect(await state()).toMatchObject({ status: 'active', health: 'healthy', circuit: { state: 'closed' } })
+    await passUntil(world, async () => (await state()).health === 'degraded')
+    isWell = true
+    await passUntil(world, async () => (await state()).health === 'healthy')
+    expect(await state()).toMatchObject({ circuit: { state: 'closed' } })
+  })
+
+  test('[CX31] [CX3] an operator lets the calls of an unhealthy connection go', async () => {
+    let isWell = true
+    const world = makeShop(
+      () => CREATED,
+      () => (isWell ? WELL : answered(503)),
+    )
+    const { node } = await start(world, { connection: { probe: { everyMs: 60_000, timeoutMs: 1_000 } } })
+    const { integrations } = node.engine
+    isWell = false
+    const state = async () => (await integrations.connection(DEFAULT_TENANT, 'shop')).state
+    await passUntil(world, async () => (await state()).health === 'degraded')
+    const switched = integrations.override(
+      DEFAULT_TENANT,
+      'shop',
+      { is: 'closed', until: null },
+      { by: 'ops', reason: 'their probe is broken' },
+    )
+    await world.pass()
+    await switched
+    const eventId = await accept(world, node)
+    await world.pass(100)
+    expect(await workOf(world, eventId)).toMatchObject({ state: 'done', attempts: 1 })
   })
 
   test('[CX4] two nodes make one trial, and both learn its result', async () => {

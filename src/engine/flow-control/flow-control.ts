@@ -17,7 +17,7 @@ import type { Item } from '../leases/index.ts'
 import { type Decisions, SHORT_WAIT_MS } from '../settlement/index.ts'
 import { makeCircuits } from './circuits.ts'
 import { makeHosts } from './closed-hosts.ts'
-import type { CallAdmission } from './connection-gate.ts'
+import type { CallAdmission, Gate } from './connection-gate.ts'
 import { fixedHostOf, holdOf, nameOf } from './consumer-keys.ts'
 import { makeDrains } from './drains.ts'
 import { type EndpointConcurrency, makeEndpointConcurrency } from './endpoint-concurrency.ts'
@@ -40,6 +40,8 @@ export interface RouteFlowControl {
   readonly host: { readonly name: string; readonly closedUntil: Instant | null } | null
   readonly drain: { readonly nextAt: Instant; readonly left: number } | null
   readonly limit: { readonly limit: number; readonly running: number } | null
+  /** The connection that it calls on, and why its jobs wait for it; null: it names none. */
+  readonly connection: { readonly name: string; readonly gate: Gate } | null
 }
 
 export interface FlowControl extends CallFlowControl {
@@ -389,6 +391,7 @@ export function makeFlowControl(
       const { rateLimit } = route.document
       const host = fixedHostOf(route)
       const limit = limitOf(route)
+      const named = connectionOf(route.document.do)
       const tokens = rateLimit === undefined ? 0 : rates.left(tenant, route.consumer, rateLimit)
       return {
         circuit: circuits.view(tenant, route.consumer),
@@ -396,6 +399,13 @@ export function makeFlowControl(
           rateLimit === undefined ? null : { perMinute: rateLimit.perMinute, burst: rateLimit.burst, tokens },
         host: host === null ? null : { name: host, closedUntil: hosts.closedUntil(tenant, host) },
         drain: drains.view(tenant, route),
+        connection:
+          named === null
+            ? null
+            : {
+                name: named.connection,
+                gate: callAdmission.gate(tenant, named.connection, named.buckets),
+              },
         limit: limit === null ? null : { limit, running: running.get(nameOf(tenant, route.consumer)) ?? 0 },
       }
     },

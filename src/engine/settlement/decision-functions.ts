@@ -1,6 +1,7 @@
 // The pure decisions that the engine carries out, in one place: the simulator replaces them to plant bugs. And the short delays
 // that all callers share.
 
+import { stepConnection } from '../../core/connections/connection/index.ts'
 import { decideEffect } from '../../core/effects/ledger/index.ts'
 import { classifyCall } from '../../core/failures/failure/index.ts'
 import { stepCircuit } from '../../core/flow-control/circuit/index.ts'
@@ -26,6 +27,7 @@ export interface Decisions {
   readonly isStale: typeof isStale
   readonly keepsPlace: typeof keepsPlace
   readonly stepCircuit: typeof stepCircuit
+  readonly stepConnection: typeof stepConnection
   readonly stepHost: typeof stepHost
   readonly decideDrain: typeof decideDrain
 }
@@ -39,6 +41,7 @@ export const DECISIONS: Decisions = {
   isStale,
   keepsPlace,
   stepCircuit,
+  stepConnection,
   stepHost,
   decideDrain,
 }

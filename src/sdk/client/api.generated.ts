@@ -118,6 +118,8 @@ export type Connection = {
     readonly since: string | null
     readonly tryAt: string | null
     readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | null
+    /** `probe`: one probe failed, and no call or later probe has confirmed the outage yet. */
+    readonly openedBy: 'calls' | 'probe' | null
     /** What a person says of it. */
     readonly override: {
       readonly is: 'open' | 'closed'
@@ -167,6 +169,8 @@ export type ConnectionDetail = {
     readonly since: string | null
     readonly tryAt: string | null
     readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown' | null
+    /** `probe`: one probe failed, and no call or later probe has confirmed the outage yet. */
+    readonly openedBy: 'calls' | 'probe' | null
     /** What a person says of it. */
     readonly override: {
       readonly is: 'open' | 'closed'
@@ -1759,6 +1763,14 @@ export interface Operations {
         readonly limit: number
         readonly running: number
       } | null
+      /** The connection that it calls on, and why its jobs wait for it; null: it names none. */
+      readonly connection: {
+        readonly name: string
+        /** `closed`: jobs wait, without using an attempt. `refused`: they become dead letters. */
+        readonly state: 'open' | 'closed' | 'refused'
+        readonly until: string | null
+        readonly why: string | null
+      } | null
     }
   }
   /** Let a paused node run on a copied data file, or with another master key */
@@ -2346,6 +2358,14 @@ export interface Operations {
         readonly limit: number
         readonly running: number
       } | null
+      /** The connection that it calls on, and why its jobs wait for it; null: it names none. */
+      readonly connection: {
+        readonly name: string
+        /** `closed`: jobs wait, without using an attempt. `refused`: they become dead letters. */
+        readonly state: 'open' | 'closed' | 'refused'
+        readonly until: string | null
+        readonly why: string | null
+      } | null
       /** Items that are due or will be, that wait for a place in a lane, and in hand. Each stops at `cappedAt`. */
       readonly work: {
         readonly ready: number
@@ -2893,6 +2913,14 @@ export interface Operations {
         readonly limit: {
           readonly limit: number
           readonly running: number
+        } | null
+        /** The connection that it calls on, and why its jobs wait for it; null: it names none. */
+        readonly connection: {
+          readonly name: string
+          /** `closed`: jobs wait, without using an attempt. `refused`: they become dead letters. */
+          readonly state: 'open' | 'closed' | 'refused'
+          readonly until: string | null
+          readonly why: string | null
         } | null
       })[]
     }

@@ -100,19 +100,10 @@ function change(
   switch (event.type) {
     case 'tested':
       return test(state, event.result, terms)
-    case 'probed': {
-      const { ok } = event.result
-      const known = state.health === 'degraded' || state.health === 'unhealthy'
-      const health = ok ? 'healthy' : known ? 'unhealthy' : 'degraded'
-      const seen = state.health === health ? state : { ...state, health: health as ConnectionState['health'] }
-      const { class: failed, httpStatus } = event.result
-      const callEvent = { type: 'told', at: event.at, class: countedAs(failed, httpStatus !== null) } as const
-      const { next, circuit } = moveCircuit(seen, { ...callEvent, isTry: event.isTry }, terms)
-      // Reachable, but not healthy.
-      return { next: ok || circuit !== 'closed' ? next : { ...next, health: seen.health }, circuit }
-    }
+    case 'probed':
+      return probe(state, event.at, event.result, event.isTry, terms)
     case 'told':
-      return moveCircuit(state, { ...event, class: countedAs(event.class, true) }, terms)
+      return moveCircuit(state, { ...event, class: countedAs(event.class) }, terms)
     case 'tried':
       return moveCircuit(state, event, terms)
     case 'overridden':
@@ -130,9 +121,35 @@ function change(
   }
 }
 
-/** A passed test counts like any successful trial: it shows that the other side is back. */
+/** A connection that is not healthy takes no calls except a trial: a failed probe opens its circuit at once. */
+function probe(
+  state: ConnectionState,
+  at: Instant,
+  { ok, class: failed }: ProbeResult,
+  isTry: boolean,
+  terms: ConnectionTerms,
+) {
+  const { next, circuit } = moveCircuit(
+    state,
+    { type: 'probed', at, class: ok ? null : (failed ?? 'unknown'), isTry },
+    terms,
+  )
+  const wasUnwell = state.health === 'degraded' || state.health === 'unhealthy'
+  const health = ok ? ('healthy' as const) : wasUnwell ? ('unhealthy' as const) : ('degraded' as const)
+  return { next: next.health === health ? next : { ...next, health }, circuit }
+}
+
+/** A passed test counts like any successful trial: it shows that the other side is back. A failed one counts like a failed probe. */
 function test(state: ConnectionState, result: ProbeResult, terms: ConnectionTerms) {
-  if (!result.ok) return { next: { ...state, health: 'unhealthy' as const, lastTest: result }, circuit: null }
+  if (!result.ok) {
+    // What was never tested runs nothing anyway.
+    const isInUse = state.testedHash === terms.hash
+    const probed = isInUse ? probe(state, result.at, result, false, terms) : { next: state, circuit: null }
+    return {
+      next: { ...probed.next, health: 'unhealthy' as const, lastTest: result },
+      circuit: probed.circuit,
+    }
+  }
   const circuit = state.circuit.state === 'closed' ? null : ('closed' as const)
   return {
     next: {
@@ -146,13 +163,9 @@ function test(state: ConnectionState, result: ProbeResult, terms: ConnectionTerm
   }
 }
 
-/**
- * A missing resource or a refused credential concerns one route or account, and comes from a side that works. A call that was
- * not sent proves nothing.
- */
-function countedAs(failed: FailureClass | null, isAnswered: boolean): FailureClass | null {
-  if (failed !== 'config' && failed !== 'auth') return failed
-  return isAnswered ? 'validation' : 'poison'
+/** A missing resource or a refused credential concerns one route or account, and comes from a side that works. */
+function countedAs(failed: FailureClass | null): FailureClass | null {
+  return failed === 'config' || failed === 'auth' ? 'validation' : failed
 }
 
 function moveCircuit(
@@ -165,7 +178,8 @@ function moveCircuit(
   if (terms.circuit === null && state.circuit.state === 'closed') return { next: state, circuit: null }
   const step = stepCircuit(state.circuit, event, policy)
   if (step.circuit === state.circuit) return { next: state, circuit: null }
-  const health = step.change === 'opened' ? 'unhealthy' : step.change === 'closed' ? 'healthy' : state.health
+  const isWorse = step.change === 'opened' || step.change === 'reopened'
+  const health = isWorse ? 'unhealthy' : step.change === 'closed' ? 'healthy' : state.health
   return { next: { ...state, circuit: step.circuit, health }, circuit: step.change }
 }
 
@@ -176,14 +190,19 @@ function noticesOf(
   circuit: ConnectionStep['circuit'],
 ): readonly ConnectionNotice[] {
   const notices: ConnectionNotice[] = []
-  if (circuit === 'opened') notices.push('outage')
-  if (circuit === 'closed') notices.push('healed')
+  if (isOut(after) && !isOut(before)) notices.push('outage')
+  if (isOut(before) && circuit === 'closed') notices.push('healed')
   const [was, is] = [connectionStatus(before, terms), after === before ? null : after.status]
   if (is === null || was === is) return notices
   if (is === 'retired') notices.push('retired')
   else if (is === 'degraded') notices.push('degraded')
   else if (is === 'active') notices.push(was === 'pending' ? 'activated' : 'recovered')
   return notices
+}
+
+/** One failed probe is no outage yet: it holds the calls back without an escalation. */
+function isOut({ circuit }: ConnectionState): boolean {
+  return circuit.state !== 'closed' && circuit.by !== 'probe'
 }
 
 function mustStore(before: ConnectionState, after: ConnectionState): boolean {

@@ -70,14 +70,64 @@ describe('a connection', () => {
     expect(connectionStatus(ACTIVE, { ...TERMS, isRetired: true })).toBe('retired')
   })
 
-  test('is degraded by its probe and recovers by it', () => {
-    const once = stepConnection(ACTIVE, probed(10, 'transient'), TERMS)
-    expect(once).toMatchObject({ state: { status: 'degraded', health: 'degraded' }, notices: ['degraded'] })
-    expect(walk([probed(20, 'transient')], once.state).health).toBe('unhealthy')
-    expect(stepConnection(once.state, probed(30, null), TERMS)).toMatchObject({
-      state: { status: 'active', health: 'healthy' },
+  test.each(FAILURE_CLASSES)(
+    '[CX31] is held by one failed probe (%s), and freed by the next that passes',
+    (failed) => {
+      const once = stepConnection(ACTIVE, probed(10, failed), TERMS)
+      expect(once).toMatchObject({
+        state: {
+          status: 'degraded',
+          health: 'degraded',
+          circuit: { state: 'open', tryAt: 30_010, class: failed, by: 'probe' },
+        },
+        circuit: 'opened',
+        notices: ['degraded'],
+        mustStore: true,
+      })
+      expect(stepConnection(once.state, probed(20, null), TERMS)).toMatchObject({
+        state: { status: 'active', health: 'healthy', circuit: CLOSED },
+        circuit: 'closed',
+        notices: ['recovered'],
+      })
+      // A call that was under way says nothing.
+      expect(walk([told(20, null), told(21, 'transient')], once.state)).toEqual(once.state)
+    },
+  )
+
+  test('[CX31] a trial call that passes frees it too; a second failed probe or trial is an outage', () => {
+    const held = walk([probed(10, 'transient')], ACTIVE)
+    const half = walk([{ type: 'tried', at: 30_010 }], held)
+    expect(stepConnection(half, told(30_011, null, true), TERMS)).toMatchObject({
+      state: { status: 'active', health: 'healthy', circuit: CLOSED },
       notices: ['recovered'],
     })
+    for (const again of [probed(20, 'transient'), probed(20, 'transient', true)]) {
+      const next = stepConnection(held, again, TERMS)
+      expect(next).toMatchObject({
+        state: { health: 'unhealthy', circuit: { state: 'open' } },
+        notices: ['outage'],
+      })
+      expect(next.state.circuit).not.toHaveProperty('by')
+      expect(stepConnection(next.state, tested(40), TERMS).notices).toEqual(['healed', 'recovered'])
+    }
+    const failed = stepConnection(half, told(30_011, 'transient', true), TERMS)
+    expect(failed).toMatchObject({
+      state: { health: 'unhealthy', circuit: { state: 'open', tryAt: 60_011 } },
+      circuit: 'reopened',
+      notices: ['outage'],
+    })
+    // What calls opened, a probe closes as the trial alone.
+    expect(walk([probed(30_012, null)], failed.state).circuit).toEqual(failed.state.circuit)
+  })
+
+  test('[CX31] a failed test of the deployed document holds it as a failed probe does; without a circuit nothing does', () => {
+    expect(walk([tested(10, 'transient')], ACTIVE)).toMatchObject({
+      status: 'degraded',
+      circuit: { state: 'open', by: 'probe' },
+    })
+    expect(walk([tested(10, 'transient')]).circuit).toEqual(CLOSED)
+    const off = walk([probed(10, 'transient')], ACTIVE, { ...TERMS, circuit: null })
+    expect(off).toMatchObject({ status: 'degraded', circuit: CLOSED })
   })
 
   test('opens its circuit after five failures, and recovers after a successful trial', () => {
@@ -105,12 +155,10 @@ describe('a connection', () => {
     (failed) => {
       const refused = Array.from({ length: 50 }, (_, index) => told(10 + index, failed))
       expect(walk(refused, ACTIVE).circuit).toEqual(CLOSED)
-      const looks = Array.from({ length: 50 }, (_, index) => probed(10 + index, failed))
-      expect(walk(looks, ACTIVE)).toMatchObject({ circuit: CLOSED, health: 'unhealthy', status: 'degraded' })
       const half = walk([{ type: 'tried', at: 30_014 }], OUT)
       expect(walk([told(30_015, failed, true)], half)).toMatchObject({ circuit: CLOSED, status: 'active' })
       expect(walk([probed(30_015, failed, true)], half)).toMatchObject({
-        circuit: CLOSED,
+        circuit: { state: 'open', tryAt: 60_015 },
         status: 'degraded',
       })
     },
@@ -179,6 +227,8 @@ describe('a connection', () => {
           expect(status === 'retired').toBe(isRetired)
           if (!hasPassed && !isRetired) expect(status).toBe('pending')
           if (status === 'active') expect(state.circuit.state).toBe('closed')
+          const isUnwell = state.health === 'degraded' || state.health === 'unhealthy'
+          if (isUnwell && hasPassed) expect(state.circuit.state).not.toBe('closed')
           if (step.notices.length > 0) expect(step.mustStore).toBe(true)
         }
       }),

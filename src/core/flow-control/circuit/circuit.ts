@@ -2,7 +2,7 @@
 // failures) → half-open (one trial call) → closed, or open again (docs/spec/flow-control.md). Not its job: who makes the trial call,
 // and what is stored.
 //
-// Invariants: I1 a circuit opens only by failures that count. I2 while it is open, only a trial at its time changes it. I3 a
+// Invariants: I1 a circuit opens only by failures that count, or by a failed probe. I2 while it is open, only a trial at its time or a probe changes it. I3 a
 // half-open circuit ignores outcomes other than the trial's. I4 a trial without a result is free for another caller after
 // `openMs`.
 
@@ -29,6 +29,8 @@ export interface BrokenCircuit {
   readonly opened: number
   /** The error of the failure that opened it. */
   readonly class: FailureClass
+  /** A failed probe opened it, and nothing has confirmed the outage yet. Left out: failed calls did, or a second failure. */
+  readonly by?: 'probe'
 }
 
 export type Circuit = ClosedCircuit | BrokenCircuit
@@ -39,6 +41,13 @@ export type CircuitOutcome = 'good' | 'bad' | 'neither'
 export type CircuitEvent =
   | {
       readonly type: 'told'
+      readonly at: Instant
+      readonly class: FailureClass | null
+      readonly isTry: boolean
+    }
+  /** The result of a probe; null: it passed. */
+  | {
+      readonly type: 'probed'
       readonly at: Instant
       readonly class: FailureClass | null
       readonly isTry: boolean
@@ -89,12 +98,46 @@ export function stepCircuit(circuit: Circuit, event: CircuitEvent, policy: Circu
       return circuit.state === 'closed'
         ? stepClosed(circuit, event, policy)
         : reportBroken(circuit, event, policy)
+    case 'probed':
+      return event.class === null ? passProbe(circuit, event, policy) : failProbe(circuit, event, policy)
     default:
       return unreachable(event)
   }
 }
 
 type CallEvent = Extract<CircuitEvent, { type: 'told' }>
+type ProbeEvent = Extract<CircuitEvent, { type: 'probed' }>
+
+/** A probe closes what a probe opened. What calls opened it closes as the trial only. */
+function passProbe(circuit: Circuit, event: ProbeEvent, policy: CircuitPolicy): CircuitStep {
+  if (circuit.state === 'closed') return stepClosed(circuit, { ...event, type: 'told' }, policy)
+  return event.isTry || circuit.by === 'probe'
+    ? { circuit: CLOSED, change: 'closed' }
+    : { circuit, change: null }
+}
+
+/** One failed probe is enough: nothing is sent until a probe or a trial call passes. */
+function failProbe(
+  circuit: Circuit,
+  { at, class: failed, isTry }: ProbeEvent,
+  policy: CircuitPolicy,
+): CircuitStep {
+  const failure = failed ?? 'unknown'
+  const tryAt = at + policy.openMs
+  if (circuit.state === 'closed')
+    return {
+      circuit: { state: 'open', since: at, tryAt, opened: 1, class: failure, by: 'probe' },
+      change: 'opened',
+    }
+  const { by, ...confirmed } = circuit
+  if (isTry)
+    return {
+      circuit: { ...confirmed, state: 'open', tryAt, opened: circuit.opened + 1, class: failure },
+      change: 'reopened',
+    }
+  // A trial that is under way decides by itself.
+  return { circuit: by === undefined ? circuit : confirmed, change: null }
+}
 
 function stepClosed(circuit: ClosedCircuit, event: CallEvent, policy: CircuitPolicy): CircuitStep {
   const outcome = circuitOutcome(event.class)
@@ -127,7 +170,8 @@ function stepClosed(circuit: ClosedCircuit, event: CallEvent, policy: CircuitPol
 
 function reportBroken(circuit: BrokenCircuit, event: CallEvent, policy: CircuitPolicy): CircuitStep {
   if (circuit.state === 'open' || !event.isTry) return { circuit, change: null }
-  const again = { ...circuit, state: 'open', tryAt: event.at + policy.openMs } as const
+  const { by: _confirmed, ...broken } = circuit
+  const again = { ...broken, state: 'open', tryAt: event.at + policy.openMs } as const
   switch (circuitOutcome(event.class)) {
     case 'good':
       return { circuit: CLOSED, change: 'closed' }
