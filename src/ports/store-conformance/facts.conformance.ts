@@ -8,7 +8,7 @@ import { type Kit, OTHER, START, TENANT } from './kit.conformance.ts'
 
 /** No fact contains it, but a store stores what it is given. */
 const ODD = '["a\u0000b ü 😀"]'
-const ALL = { after: 'evt_' as EventId, below: 'evt_~' as EventId, limit: 100 } as const
+const ALL = { after: 'evt_' as EventId, below: 'evt_~' as EventId, limit: 100 }
 
 export function factRules(kit: () => Kit): void {
   const reads = (tenant: TenantId = TENANT) => kit().store.forTenant(tenant)

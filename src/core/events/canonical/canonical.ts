@@ -133,7 +133,7 @@ export const CANONICAL_EVENTS = {
   },
   'integration.run.completed': {
     type: 'IntegrationRunCompleted',
-    description: 'A call on a connection did what it was for. Told where somebody wants it.',
+    description: 'A call on a connection did what it was for.',
     example: {
       ...CONNECTION,
       runId: 'run_0197c3f0-6c00-7000-8000-0097bf2f1e4d',

@@ -78,7 +78,6 @@ const LAYOUTS: readonly (readonly string[])[] = [
   [...INSTANCE, 'place'],
   [...INSTANCE, 'transition'],
 ]
-const LAYOUT_OF: ReadonlyMap<string, number> = new Map(LAYOUTS.map((names, index) => [names.join(), index]))
 /** The data is stored as it is. */
 const NO_LAYOUT = -1
 
@@ -97,7 +96,7 @@ const FOLLOWS = 0
 export function packFact(content: FactContent): string {
   const { subject, data, key, causationId, correlationId, traceId } = content
   const names = Object.keys(data)
-  const layout = LAYOUT_OF.get(names.join()) ?? NO_LAYOUT
+  const layout = LAYOUTS.findIndex((known) => isEqual(known, names))
   const body: JsonValue[] = [
     subject,
     causationId === null ? FOLLOWS : causationId.slice(EVENT_PREFIX.length),
@@ -169,6 +168,13 @@ const FAILED_INSTANCE = /^workflow\.[^.]+\.(failed|orphaned)$/
 export function isFactWanted(mode: SystemEvents, subject: string): boolean {
   if (mode === 'all') return true
   return mode === 'failures' && (FAILURES.has(subject) || FAILED_INSTANCE.test(subject))
+}
+
+/** Compared one by one: joined to a text to look up, the names cost 0.3 µs more a fact (2026-11-18). */
+function isEqual(a: readonly string[], b: readonly string[]): boolean {
+  if (a.length !== b.length) return false
+  for (let index = a.length - 1; index >= 0; index -= 1) if (a[index] !== b[index]) return false
+  return true
 }
 
 function traceOf(correlationId: string): string {
