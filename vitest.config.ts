@@ -15,7 +15,7 @@ const slow = everywhere.map((folder) => `${folder}/**/*.slow.test.ts`)
 const testTimeout = 180_000
 
 /** The usual second is too short for a busy machine. */
-const patient = { expect: { poll: { timeout: 60_000, interval: 20 } } }
+const patient = { expect: { poll: { timeout: 120_000, interval: 20 } } }
 
 /** The usual one less than there are cores would leave half of a small machine idle. */
 const maxWorkers = Math.max(2, availableParallelism() - 1)

@@ -103,11 +103,7 @@ test('[DE1] [DE2] [DE3] the contents of the image run without root in a read-onl
       })
     }
     const exited = once(child, 'close')
-    await eventually(
-      'the node is up',
-      60_000,
-      () => /Millrace is up at/.test(said) || child.exitCode !== null,
-    )
+    await eventually('the node is up', () => /Millrace is up at/.test(said) || child.exitCode !== null)
     const url = /Millrace is up at (http:\/\/\S+)/.exec(said)?.[1]
     expect(url, said).toBeDefined()
     const ask = (path: string) =>
@@ -117,13 +113,13 @@ test('[DE1] [DE2] [DE3] the contents of the image run without root in a read-onl
     const taken = await fetch(`${url}/in/default/github`, { method: 'POST', body, headers })
     expect(taken.status).toBe(202)
     const { eventId } = (await taken.json()) as { eventId: string }
-    await eventually('its work is done', 60_000, async () => {
+    await eventually('its work is done', async () => {
       const event = (await (await ask(`/v1/events/${eventId}`)).json()) as {
         consumers: { state: string }[]
       }
       return event.consumers.every(({ state }) => state === 'done')
     })
-    await eventually('the age of the backlog is told', 60_000, async () => {
+    await eventually('the age of the backlog is told', async () => {
       const answer = await fetch(`${url}/metrics`)
       expect(answer.headers.get('content-type')).toMatch(/^text\/plain/)
       return /^millrace_backlog_age_seconds\{role="work"\} \d/m.test(await answer.text())
@@ -134,4 +130,4 @@ test('[DE1] [DE2] [DE3] the contents of the image run without root in a read-onl
   } finally {
     openAgain(app)
   }
-}, 180_000)
+})

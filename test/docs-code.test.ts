@@ -45,7 +45,7 @@ function typeFaults(): readonly string[] {
 }
 
 describe('TypeScript of the documents and examples', () => {
-  test('passes the compiler', { timeout: 60_000 }, () => {
+  test('passes the compiler', () => {
     expect(blocks.length).toBeGreaterThan(2)
     expect(typeFaults()).toEqual([])
   })

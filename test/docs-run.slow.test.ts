@@ -9,7 +9,6 @@ import { makeWorkspace } from './support/workspace.ts'
 
 beforeAll(buildDist)
 
-const READER_MS_MAX = 180_000
 const followed = docs.filter(({ blocks }) => blocks.some(({ language }) => language === 'console'))
 
 describe('a reader who follows', () => {
@@ -17,7 +16,7 @@ describe('a reader who follows', () => {
     expect(followed.map(({ path }) => path)).toEqual(['README.md', 'docs/tutorial-first-function.md'])
   })
 
-  test.each(followed)('$path sees what it says', { timeout: READER_MS_MAX }, async ({ blocks }) => {
+  test.each(followed)('$path sees what it says', async ({ blocks }) => {
     await using workspace = makeWorkspace()
     const session = makeDocSession(workspace)
     try {

@@ -74,21 +74,17 @@ describe('a store that was moved', () => {
     })
     await database.drop()
     await file.remove()
-  }, 120_000)
+  })
 
-  test.each([1, 2, 3, 4])(
-    '[MV1] is the same after any operations (%i)',
-    async (seed) => {
-      const file = await makeSqliteFile({ foldAt: seed * 7 })
-      const dump = await fill(file, seed, 200)
-      const database = await postgres.makeDatabase({ empty: seed % 2 === 0 })
-      expect(await move(file.file, database.url)).toMatchObject({ isMoved: true })
-      expect(await dumpAt(database.url)).toEqual(dump)
-      await database.drop()
-      await file.remove()
-    },
-    60_000,
-  )
+  test.each([1, 2, 3, 4])('[MV1] is the same after any operations (%i)', async (seed) => {
+    const file = await makeSqliteFile({ foldAt: seed * 7 })
+    const dump = await fill(file, seed, 200)
+    const database = await postgres.makeDatabase({ empty: seed % 2 === 0 })
+    expect(await move(file.file, database.url)).toMatchObject({ isMoved: true })
+    expect(await dumpAt(database.url)).toEqual(dump)
+    await database.drop()
+    await file.remove()
+  })
 
   test('[MV1] [MV3] keeps awkward values: U+0000, the last code point, large bodies, fractions, long keys', async () => {
     const file = await makeSqliteFile()
@@ -148,7 +144,7 @@ describe('a store that was moved', () => {
     }
     await database.drop()
     await file.remove()
-  }, 60_000)
+  })
 
   test('[HK8] has the key of `hmac`, as it was encrypted: digests stay the same', async () => {
     const file = await makeSqliteFile()
@@ -256,7 +252,7 @@ describe('a refused move', () => {
     expect(existsSync(`${file.file}.moved`)).toBe(false)
     await database.drop()
     await Promise.all([file.remove(), other.remove()])
-  }, 60_000)
+  })
 
   test('[MV6] [MV12] a broken one closes the database until it is started again; a dry run changes nothing', async () => {
     const file = await makeSqliteFile()
@@ -288,7 +284,7 @@ describe('a refused move', () => {
     expect(await dumpAt(database.url)).toEqual(dump)
     await database.drop()
     await file.remove()
-  }, 60_000)
+  })
 
   test('[MV6] a broken one is neither started again nor finished once a node has joined', async () => {
     const file = await makeSqliteFile()
@@ -320,7 +316,7 @@ describe('a refused move', () => {
     opening.catch(() => undefined)
     const waiting =
       "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = 'advisory'"
-    await vi.waitFor(async () => expect(await postgres.query(database.url, waiting)).toHaveLength(1), 60_000)
+    await vi.waitFor(async () => expect(await postgres.query(database.url, waiting)).toHaveLength(1), 120_000)
     await beginner.query('COMMIT')
     await beginner.end()
     await expect(opening).rejects.toThrow(/a move of a file has brought so far/)
@@ -345,7 +341,7 @@ describe('a refused move', () => {
     beginning.catch(() => undefined)
     const waiting =
       "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = 'advisory'"
-    await vi.waitFor(async () => expect(await postgres.query(database.url, waiting)).toHaveLength(1), 60_000)
+    await vi.waitFor(async () => expect(await postgres.query(database.url, waiting)).toHaveLength(1), 120_000)
     await joiner.query('COMMIT')
     await joiner.end()
     await expect(beginning).rejects.toThrow(/somebody else has filled schema millrace meanwhile/)
@@ -430,7 +426,7 @@ describe('a refused move', () => {
     expect(existsSync(`${file.file}.moved`)).toBe(false)
     await expect(openPostgresStore({ connection: database.url })).rejects.toThrow(/did not end/)
     await file.remove()
-  }, 60_000)
+  })
 })
 
 describe('a file that was moved', () => {
@@ -448,7 +444,7 @@ describe('a file that was moved', () => {
     expect(await move(file.file, second.url)).toMatchObject({ isMoved: true })
     await Promise.all([first.drop(), second.drop()])
     await file.remove()
-  }, 60_000)
+  })
 
   test('[MV9] whose schema was not released yet is moved again', async () => {
     const file = await makeSqliteFile()
@@ -460,5 +456,5 @@ describe('a file that was moved', () => {
     expect(await move(file.file, database.url, { isAgain: true })).toMatchObject({ isMoved: true })
     await database.drop()
     await file.remove()
-  }, 60_000)
+  })
 })

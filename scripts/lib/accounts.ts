@@ -4,7 +4,6 @@
 import { eventually, type NodeProcess } from '../../test/support/node-process.ts'
 import { makeVendor, type VendorApi } from '../../test/support/vendor-api/index.ts'
 
-const WAIT_MS_MAX = 60_000
 const PICKUPS = 12
 
 export interface Accounts {
@@ -103,13 +102,13 @@ export async function fillAccounts(node: NodeProcess, depot: VendorApi): Promise
   for (let number = 1; number <= PICKUPS; number += 1) await publish(node, number)
   const runs = () =>
     node.get<{ items: { id: string; state: string }[] }>(`${integrations}/runs?purpose=work&state=completed`)
-  await eventually('all is fetched', WAIT_MS_MAX, async () => (await runs()).items.length === PICKUPS)
+  await eventually('all is fetched', async () => (await runs()).items.length === PICKUPS)
   await node.post(`${integrations}/credentials/rotate`, {
     credentialId: 'depot-south',
     reason: 'Somebody left the team',
   })
   const health = () => node.get<{ items: unknown[] }>(`${integrations}/connections/depot-north/health`)
-  await eventually('somebody looked', WAIT_MS_MAX, async () => (await health()).items.length >= 4)
+  await eventually('somebody looked', async () => (await health()).items.length >= 4)
   return { run: (await runs()).items[0]?.id ?? '' }
 }
 

@@ -4,7 +4,6 @@
 import type { Endpoint } from '../../test/support/endpoint.ts'
 import { eventually, type NodeProcess } from '../../test/support/node-process.ts'
 
-const WAIT_MS_MAX = 60_000
 const ORDERS = 24
 
 export interface Hooks {
@@ -55,21 +54,21 @@ export async function fillHooks(node: NodeProcess, endpoint: Endpoint): Promise<
   // Gone by mistake, and back: its missed events are to be recovered.
   const isDisabled = async (name: string) =>
     (await node.get<{ status: string }>(`/v1/webhooks/subscriptions/${name}`)).status === 'disabled'
-  await eventually('accounting is gone', WAIT_MS_MAX, () => isDisabled('accounting'))
+  await eventually('accounting is gone', () => isDisabled('accounting'))
   endpoint.answer('/accounting', 204)
   await node.post('/v1/webhooks/subscriptions/accounting/enable', { reason: 'Their proxy was wrong' })
   const open = (state: string) =>
     node.get<Listed>(`/v1/webhooks/deliveries?state=${state}&subscription=partner-eu`)
-  await eventually('the partner fails', WAIT_MS_MAX, async () => {
+  await eventually('the partner fails', async () => {
     const { status } = await node.get<{ status: string }>('/v1/webhooks/subscriptions/partner-eu')
     return status === 'failing'
   })
-  await eventually('the CRM has all', WAIT_MS_MAX, async () => {
+  await eventually('the CRM has all', async () => {
     const { health } = await node.get<{ health: { waiting: number } }>('/v1/webhooks/subscriptions/crm')
     return health.waiting === 0
   })
   let retrying: string | undefined
-  await eventually('one is tried again', WAIT_MS_MAX, async () => {
+  await eventually('one is tried again', async () => {
     for (const { id } of (await open('retrying')).items) {
       const { attempts } = await node.get<{ attempts: number }>(`/v1/webhooks/deliveries/${id}`)
       if (attempts > 1) retrying = id

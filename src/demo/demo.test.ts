@@ -187,10 +187,21 @@ describe('the API', () => {
   })
 })
 
-test('the demo’s definitions have no errors, and one intended warning', () => {
+describe('the demo’s definitions', () => {
   const path = fileURLToPath(new URL('../../examples/demo/github.yaml', import.meta.url))
   const files = [{ path: 'github.yaml', text: readFileSync(path, 'utf8') }]
-  const { definitions, findings } = compileDefinitions(files, { functions: () => null })
-  expect(definitions.length).toBeGreaterThan(5)
-  expect(findings.map(({ rule, severity }) => [rule, severity])).toEqual([['F32', 'warning']])
+  const { definitions, documents, findings } = compileDefinitions(files, { functions: () => null })
+
+  test('have no errors, and one intended warning', () => {
+    expect(definitions.length).toBeGreaterThan(5)
+    expect(findings.map(({ rule, severity }) => [rule, severity])).toEqual([['F32', 'warning']])
+  })
+
+  test('[DM7] try a vendor that failed again after three seconds', () => {
+    const creating = documents.filter(
+      (document) => document.kind === 'Route' && document.do.type === 'http' && document.do.method === 'POST',
+    )
+    expect(creating.map(({ name }) => name)).toEqual(['issue_to_ticket', 'comment_to_ticket'])
+    for (const document of creating) expect(document).toMatchObject({ circuit: { openMs: 3_000 } })
+  })
 })

@@ -129,7 +129,7 @@ test('after three failed replays another one needs force and a reason', async ()
   const id = await deadLetterOf('bad-force')
   const replays = async () => shop.node.get<{ replays: number; state: string }>(`/v1/dead-letters/${id}`)
   const isBackAfter = (count: number) =>
-    eventually(`replay ${count} came back`, 10_000, async () => {
+    eventually(`replay ${count} came back`, async () => {
       const letter = await replays()
       return letter.replays === count && letter.state === 'open'
     })
@@ -155,7 +155,7 @@ test('after three failed replays another one needs force and a reason', async ()
 test('a bulk replay is cancelled while it runs: the rest stays where it was', async () => {
   const count = 120
   await Promise.all(Array.from({ length: count }, (_, index) => shop.order(`bad-many-${index}`)))
-  await eventually('all of them were given up', 20_000, async () => {
+  await eventually('all of them were given up', async () => {
     const { items } = await shop.node.get<{ items: { count: number }[] }>(
       '/v1/dead-letters/groups?state=open',
     )

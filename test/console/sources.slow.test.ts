@@ -116,7 +116,7 @@ test('[CO6] [CO7] an event shows that it was repeated, shows its raw body, and i
   expect(await shop.order('again-1')).toBe(id)
   // Repetitions are counted a moment later; a page that is opened before is not updated.
   const duplicates = async () => (await shop.node.get<{ duplicates: number }>(`/v1/events/${id}`)).duplicates
-  await expect.poll(duplicates, { timeout: 15_000 }).toBe(1)
+  await expect.poll(duplicates).toBe(1)
   await using made = await signedIn(browser, shop.node, `/events/${id}`)
   const { page } = made
   await page.getByText(/sent again once, last/).waitFor()

@@ -206,7 +206,7 @@ describe('events', () => {
   test('[CL2] [CL11] events -f prints a line per event, and Ctrl-C ends it quietly', async () => {
     const { child, output, ended } = launch('events -f --json --subject github.events.ping')
     let sent = 0
-    await eventually('the stream tells of an event', 60_000, async () => {
+    await eventually('the stream tells of an event', async () => {
       if (output.stdout === '') {
         await millrace('send github --event ping')
         sent += 1
@@ -230,15 +230,12 @@ describe('events', () => {
 
 describe('the demo', () => {
   test('[DM3] [DM4] demo sends its samples, and every outcome occurs', async () => {
+    const stored = async () => (await ask<{ items: object[] }>('events -n 500 --source github')).items.length
+    const before = await stored()
     const { code, stdout } = await millrace('demo --count 40 --per-second 100')
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^40 samples sent/) })
-    await eventually('all but the paused work is settled', 60_000, async () => {
-      const open = ['ready', 'waiting', 'leased'].map((state) =>
-        node.get<{ items: { consumer: string }[] }>(`/v1/work?state=${state}&limit=500`),
-      )
-      const items = (await Promise.all(open)).flatMap((page) => page.items)
-      return items.every(({ consumer }) => consumer === 'push_to_mirror')
-    })
+    await eventually('every sample is stored', async () => (await stored()) === before + 40, stored)
+    await settled(node, ({ consumer }) => consumer === 'push_to_mirror')
     const work = await ask<{ items: { state: string; consumer: string; attempts: number }[] }>('work -n 500')
     const has = (consumer: string, state: string, more: object = {}) =>
       expect(work.items).toContainEqual(expect.objectContaining({ consumer, state, ...more }))
@@ -290,7 +287,7 @@ describe('jobs that need a decision', () => {
     type Letters = { items: { id: string; key: string; state: string }[] }
     const find = async (number: number) =>
       (await ask<Letters>('dead-letters -n 500')).items.find(({ key }) => key === `TICKET:42:${number}`)
-    await eventually('all three are dead', 60_000, async () => {
+    await eventually('all three are dead', async () => {
       const found = await Promise.all([72, 80, 88].map(find))
       return found.every((letter) => letter !== undefined)
     })
@@ -303,7 +300,7 @@ describe('jobs that need a decision', () => {
       stdin: longIssue(72, 'short'),
     })
     expect(edited.code).toBe(0)
-    await eventually('the edited one is resolved', 60_000, async () => (await find(72))?.state === 'resolved')
+    await eventually('the edited one is resolved', async () => (await find(72))?.state === 'resolved')
     const other = (await find(80)) as { id: string }
     expect((await millrace(`dead-letters ready ${other.id}`)).stdout).toContain('ready_to_replay')
     expect((await millrace(`dead-letters replay ${other.id}`)).code).toBe(0)
@@ -311,7 +308,7 @@ describe('jobs that need a decision', () => {
     expect((await millrace(`dead-letters discard ${third.id} --reason spam`)).stdout).toContain('discarded')
     expect((await millrace(`dead-letters replay ${third.id}`)).code).toBe(7)
 
-    await eventually('the replayed one is open again', 60_000, async () => (await find(80))?.state === 'open')
+    await eventually('the replayed one is open again', async () => (await find(80))?.state === 'open')
     const dry = await ask<{ items: object[]; totals: object }>('replay --consumer issue_to_ticket --dry-run')
     expect(dry.items.length).toBeGreaterThan(0)
     const unasked = await millrace('replay --all')
@@ -463,7 +460,7 @@ test('logs: the end of the file as text or as it is, and on with -f', async () =
   const lines = (await millrace('logs -n 3 --json')).stdout.trim().split('\n')
   expect(lines.map((line) => typeof JSON.parse(line).timestamp)).toEqual(['string', 'string', 'string'])
   const { child, output, ended } = launch('logs -f -n 0 --match github.events.ping')
-  await eventually('the log is followed', 60_000, async () => {
+  await eventually('the log is followed', async () => {
     await millrace('send github --event ping')
     return output.stdout.includes('evt_')
   })

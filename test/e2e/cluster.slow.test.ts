@@ -18,8 +18,6 @@ beforeAll(async () => {
 })
 afterAll(() => postgres?.close())
 
-const LEASE_MS_MAX = 60_000
-
 test('[ND40] two nodes under load, one killed and PostgreSQL restarted: nothing lost, nothing twice', async () => {
   await using vendor = await startVendor()
   await using cluster = await makeCluster(postgres, vendor)
@@ -75,18 +73,14 @@ test('[ND41] a node that was suspended for longer than its lease changes nothing
       afterAcknowledged: 150,
       async disturb() {
         vendor.hold()
-        await eventually('answers are owed', LEASE_MS_MAX, () => vendor.held() >= 5)
-        await eventually(
-          'the second has work in its hands',
-          LEASE_MS_MAX,
-          async () => (await leasedBySecond()) > 0,
-        )
+        await eventually('answers are owed', () => vendor.held() >= 5)
+        await eventually('the second has work in its hands', async () => (await leasedBySecond()) > 0)
         isStopped = true
         second.kill('SIGSTOP')
         // Its last actions have reached the store: it cannot settle its leased jobs before others take them over.
         expect(await leasedBySecond()).toBeGreaterThan(0)
         vendor.release()
-        await eventually('the lease is over', LEASE_MS_MAX, isFenced)
+        await eventually('the lease is over', isFenced)
         second.kill('SIGCONT')
         await second.said(/"name":"node\.fenced"[^\n]*\n(?:[^\n]*\n)*?[^\n]*"name":"node\.joined"/)
         isStopped = false
@@ -125,7 +119,7 @@ test('[ND42] with NATS killed, and back without its data, nothing is lost, and e
     ])
     await isClean('PostgreSQL and NATS, two nodes, NATS killed and emptied', first, vendor, load)
     expect(whileAway).toBeGreaterThan(0)
-    await eventually('everything is told', 60_000, async () => (await untold()) === 0)
+    await eventually('everything is told', async () => (await untold()) === 0)
     for (const node of nodes) {
       node.kill('SIGTERM')
       expect(await node.exited).toMatchObject({ code: 0, signal: null, stderr: '' })

@@ -46,14 +46,14 @@ test('[CD13] [CD14] edge case: the node dies in the middle of a rotation, twice'
     return { status: 200, body: {} }
   })
   const second = shopOf(await startNode(options))
-  await eventually('it is being verified', 60_000, () => verifying() >= 1)
+  await eventually('it is being verified', () => verifying() >= 1)
   await second.pack('during-2')
   await kill(second.node)
 
   vendor.answer('GET /me', { status: 200, body: {} })
   vendor.release()
   const third = shopOf(await startNode(options))
-  await eventually('the new one is in use', 60_000, async () => {
+  await eventually('the new one is in use', async () => {
     const { status, version, rotation } = await third.credential()
     return status === 'active' && version === 2 && rotation.underWay === null
   })
@@ -75,11 +75,7 @@ test('[CD13] [CD14] edge case: the node dies in the middle of a rotation, twice'
 
 /** Its response is held back. */
 function heldAt(vendor: VendorApi, route: string, calls: number): Promise<void> {
-  return eventually(
-    `${route} is asked`,
-    15_000,
-    () => vendor.callsOf(route).length >= calls && vendor.held() > 0,
-  )
+  return eventually(`${route} is asked`, () => vendor.callsOf(route).length >= calls && vendor.held() > 0)
 }
 
 async function kill(node: NodeProcess): Promise<void> {

@@ -150,16 +150,16 @@ test('[N11] [DR3] [CD12] edge case: a vendor quotes the secret in its response',
   await send('echo')
   await send('quarrel')
   const count = async (path: string) => (await shop.list(path)).length
-  await eventually('all were quoted', 60_000, async () => {
+  await eventually('all were quoted', async () => {
     const done = await count('/v1/integrations/runs?state=completed&purpose=work')
     return done === KINDS.length && (await count('/v1/dead-letters')) === KINDS.length
   })
   // A value that replaces the other, and then vendors that refuse all of them and quote them.
   await shop.setSecret('bearer', 'k-next-bearer-planted-secret', true)
-  await eventually('it is in use', 60_000, async () => (await shop.credential('bearer')).version === 2)
+  await eventually('it is in use', async () => (await shop.credential('bearer')).version === 2)
   for (const vendor of [open, tokens]) vendor.answer('POST /echo', quote(401))
   await send('echo', 'again')
-  await eventually('all were refused', 60_000, async () => {
+  await eventually('all were refused', async () => {
     const refused = [...open.callsOf('POST /echo'), ...tokens.callsOf('POST /echo')]
     return refused.filter(({ status }) => status === 401).length >= KINDS.length
   })

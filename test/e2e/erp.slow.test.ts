@@ -16,7 +16,6 @@ afterAll(() => stores.close())
 
 // Each test has a node, a store and an ERP of its own and mostly waits for calls that are given up, so all run at once.
 const WORKFRONT_SECRET = 'the secret of Workfront'
-const WITHIN_MS = 60_000
 const STEPS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
 /** The ninth creates two postings. */
 const OBJECTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10]
@@ -63,7 +62,7 @@ type Listed = Omit<Shown, 'data' | 'history'>
 async function allAre(node: NodeProcess, workflow: string, count: number, isSo: (one: Listed) => boolean) {
   let all: readonly Listed[] = []
   try {
-    await eventually(`${count} instances of ${workflow} are so`, WITHIN_MS, async () => {
+    await eventually(`${count} instances of ${workflow} are so`, async () => {
       const path = `/v1/workflows/${workflow}/instances?limit=100`
       all = (await node.get<{ items: readonly Listed[] }>(path)).items
       return all.length === count && all.every(isSo)
@@ -124,7 +123,7 @@ test.concurrent.each(GROUNDS)(
     await Promise.all(PROJECTS.map((project) => approve(node, project)))
     let kills = 0
     while (stops.size > 0) {
-      await eventually(`every set-up is stopped for the ${kills + 1}. time`, WITHIN_MS, () =>
+      await eventually(`every set-up is stopped for the ${kills + 1}. time`, () =>
         PROJECTS.every((project) => stopped.has(project) || !hasStops(project)),
       ).catch((error) => {
         throw new Error(`${String(error)}; not yet: ${[...stops].join(', ')}`)

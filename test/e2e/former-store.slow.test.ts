@@ -18,8 +18,6 @@ import {
 import { buildDist, eventually, project, startNode } from '../support/node-process.ts'
 import { makeWorkspace, type Workspace } from '../support/workspace.ts'
 
-const WITHIN_MS = 120_000
-
 interface List<Row> {
   readonly items: readonly Row[]
 }
@@ -133,7 +131,7 @@ describe.each(stores)('%s', (store) => {
     const { items: letters } = await node.get<List<Letter>>('/v1/dead-letters')
     const refused = letters.find(({ consumer }) => consumer.name === 'refuse')
     await node.post(`/v1/dead-letters/${refused?.id}/replay`, { reason: 'the vendor takes it now' })
-    await eventually('the refused order is sent', WITHIN_MS, () => vendor.to('/refuse').length > 0)
+    await eventually('the refused order is sent', () => vendor.to('/refuse').length > 0)
 
     // The job that waited runs with the code of its version, or, if the store is older than it may wait, is replayed.
     const late = async () =>
@@ -142,12 +140,12 @@ describe.each(stores)('%s', (store) => {
       )
     const reminders = async () =>
       (await node.get<List<{ id: string }>>('/v1/events?subject=reminder.sent')).items.length
-    await eventually('the reminder is sent or expired', WITHIN_MS, async () => {
+    await eventually('the reminder is sent or expired', async () => {
       return (await reminders()) > 0 || (await late()) !== undefined
     })
     const expired = await late()
     if (expired !== undefined) await node.post(`/v1/dead-letters/${expired.id}/replay`, { reason: 'too old' })
-    await eventually('the reminder is sent', WITHIN_MS, async () => (await reminders()) > 0)
+    await eventually('the reminder is sent', async () => (await reminders()) > 0)
 
     // Its instance is where it was, with its encrypted data, and goes on.
     const { items: instances } = await node.get<List<{ id: string }>>('/v1/workflows/approval/instances')
@@ -157,14 +155,14 @@ describe.each(stores)('%s', (store) => {
     expect(shown).toContain('12345678901234567890.5')
     expect(JSON.parse(shown).marking).toEqual({ review: 1 })
     await node.post(`/v1/instances/${instance}/fire`, { transition: 'approve' })
-    await eventually('the approval is delivered', WITHIN_MS, () =>
+    await eventually('the approval is delivered', () =>
       vendor.to('/hooks').some(({ body }) => body.includes('o-3')),
     )
 
-    await eventually('the update without an instance is an orphan', WITHIN_MS, async () => {
+    await eventually('the update without an instance is an orphan', async () => {
       return (await node.get<List<object>>('/v1/orphans')).items.length === 1
     })
-    await eventually('nothing is open', WITHIN_MS, async () => {
+    await eventually('nothing is open', async () => {
       const open = await Promise.all(
         ['ready', 'leased'].map((state) => node.get<List<object>>(`/v1/work?state=${state}`)),
       )

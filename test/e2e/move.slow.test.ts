@@ -71,4 +71,4 @@ test('[MV14] [MV8] [MV10] a node continues with what was moved: nothing lost, no
   expect(resolved).toEqual({ notOnce: [], parked: [] })
   node.kill('SIGTERM')
   expect(await node.exited).toMatchObject({ code: 0, signal: null, stderr: '' })
-}, 180_000)
+})

@@ -23,8 +23,8 @@ const PER_SECOND = 10
 const BURST = 5
 /** PA20: each node may hold unused permits for one second; PA19 would allow five seconds. */
 const IN_HAND = 2 * PER_SECOND
-/** From the claim, which takes the permit, to the vendor. */
-const UNDER_WAY_MS_MAX = 1_000
+/** From the claim, which takes the permit, to the vendor: generous, for busy machines. Unlimited calls would come all at once. */
+const UNDER_WAY_MS_MAX = 3_000
 const SHARED = {
   MILLRACE_LOG: 'stdout',
   MILLRACE_ADMIN_KEY: 'the-key-of-both-nodes',
@@ -88,10 +88,10 @@ test('[PA7] [PA19] two nodes together call no more often than the route allows, 
   const nodes = [await start(one, 'one'), await start(two, 'two')] as const
   const startedAt = performance.now()
   await runClusterLoad(EVENTS, () => nodes, [])
-  await eventually('both call', 60_000, () => vendor.calls.length >= EVENTS / 4)
+  await eventually('both call', () => vendor.calls.length >= EVENTS / 4)
   nodes[0].kill('SIGKILL')
   const refs = () => new Set(vendor.calls.map(({ ref }) => ref))
-  await eventually('every event had its call', 60_000, () => refs().size === EVENTS)
+  await eventually('every event had its call', () => refs().size === EVENTS)
   vendor.calls.forEach(({ at }, index) => {
     expect(index + 1).toBeLessThanOrEqual(BURST + ((at - startedAt) * PER_SECOND) / 1_000)
   })

@@ -65,13 +65,13 @@ test('a port that is taken: the waiting jobs in the file are not touched', async
   vendor.hold()
   const first = await startNode({ workspace, flows })
   await sendOne(first)
-  await eventually('three answers are owed', 60_000, () => vendor.held() === 3)
+  await eventually('three answers are owed', () => vendor.held() === 3)
   first.kill('SIGKILL')
   await first.exited
   const before = readRows(workspace.database)
 
   const other = createServer().listen(0, '127.0.0.1')
-  await eventually('the port is taken', 60_000, () => other.listening)
+  await eventually('the port is taken', () => other.listening)
   try {
     const { port } = other.address() as AddressInfo
     expect(await runToExit({ workspace, flows, env: { MILLRACE_PORT: String(port) } })).toEqual(

@@ -60,7 +60,7 @@ test('a call that outlasts MILLRACE_SHUTDOWN is left, reported, and recovered at
   const { id, body, headers } = makeDelivery()
   const answer = await fetch(`${first.url}/in/default/github`, { method: 'POST', body, headers })
   const { eventId } = (await answer.json()) as { eventId: string }
-  await eventually('three answers are owed', 60_000, () => vendor.held() === 3)
+  await eventually('three answers are owed', () => vendor.held() === 3)
   first.kill('SIGTERM')
   const exit = await first.exited
   expect(exit).toMatchObject({ code: 0, signal: null, stderr: '' })

@@ -47,12 +47,12 @@ test('[FE22] [FN21] a promise that a function forgets does not take the node dow
   }
   for (const id of ['one', 'two']) {
     const eventId = await send(id)
-    await eventually('it waits for a person', 60_000, async () => {
+    await eventually('it waits for a person', async () => {
       const { story } = await node.get<{ story: readonly { state: string }[] }>(`/v1/events/${eventId}`)
       return story[0]?.state === 'parked'
     })
   }
-  await eventually('it is in the log', 60_000, async () => {
+  await eventually('it is in the log', async () => {
     const lines = (await readFile(log, 'utf8')).split('\n').filter((line) => line.includes('stray-rejection'))
     return lines.length === 2
   })

@@ -15,7 +15,6 @@ beforeAll(buildDist)
 afterAll(() => stores.close())
 
 const NAME = 'gitlab_new_issue_triage'
-const WITHIN_MS = 60_000
 const TOKEN = `whsec_${Buffer.from('a token of this test alone, long').toString('base64')}`
 const env = { GITLAB_WEBHOOK_SECRET: TOKEN, MODEL_KEY: 'key-of-the-model' }
 
@@ -63,12 +62,13 @@ function tellOf(node: NodeProcess) {
 /** The instance of an issue, as soon as it is as expected. */
 async function seen(node: NodeProcess, issue: number, fits: (instance: Shown) => boolean): Promise<Shown> {
   let found: Shown | undefined
-  await eventually(`issue ${issue} is so; it is ${JSON.stringify(found)}`, WITHIN_MS, async () => {
+  const look = async () => {
     const { items } = await node.get<Page<Shown>>(`/v1/workflows/${NAME}/instances`)
     const all = await Promise.all(items.map(({ id }) => node.get<Shown>(`/v1/instances/${id}`)))
     found = all.find(({ data }) => data.gitlab_issue_id === issue)
     return found !== undefined && fits(found)
-  })
+  }
+  await eventually(`issue ${issue} is so`, look, () => found)
   return found as Shown
 }
 
@@ -114,7 +114,7 @@ test.each(GROUNDS)(
     // GitLab sends the event once more, under the same id and under another: it is not judged or reported again.
     await tell('d1', 'open', 1, 'The shop is down')
     const again = await tell('d2', 'open', 1, 'The shop is down')
-    await eventually('the second is skipped', WITHIN_MS, async () => {
+    await eventually('the second is skipped', async () => {
       const { consumers } = await node.get<{ consumers: readonly { state: string }[] }>(`/v1/events/${again}`)
       return consumers.every(({ state }) => state === 'skipped')
     })
@@ -142,7 +142,7 @@ test.each(GROUNDS)(
 
     // Closed during a request to the agent: the token moves at once, and the late result is not reported.
     await tell('d4', 'open', 2, 'A slow page')
-    await eventually('the agent is answering', WITHIN_MS, () => held.has('slow'))
+    await eventually('the agent is answering', () => held.has('slow'))
     await tell('d5', 'close', 2)
     expect(await seen(node, 2, isIn('closed'))).toMatchObject({ state: 'active', data: { closed_by: 'bob' } })
     held.get('slow')?.()
@@ -151,7 +151,7 @@ test.each(GROUNDS)(
     expect(late.data).not.toHaveProperty('ai_priority')
 
     const unknown = await tell('d6', 'close', 99)
-    await eventually('it is an orphan', WITHIN_MS, async () => {
+    await eventually('it is an orphan', async () => {
       const { items } = await node.get<Page<{ eventId: string }>>(`/v1/orphans?state=open&workflow=${NAME}`)
       return items.length === 1 && items[0]?.eventId === unknown
     })
@@ -185,7 +185,7 @@ test('the same workflow in the spelling of older documents, behind one subject f
   const tell = tellOf(node)
   // The closing comes first, and waits for its issue.
   await tell('d2', 'close', 5)
-  await eventually('it waits', WITHIN_MS, async () => {
+  await eventually('it waits', async () => {
     const { items } = await node.get<Page<unknown>>(`/v1/orphans?state=waiting&workflow=${NAME}`)
     return items.length === 1
   })

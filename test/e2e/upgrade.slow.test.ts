@@ -18,8 +18,6 @@ beforeAll(async () => {
 })
 afterAll(() => postgres?.close())
 
-const WITHIN_MS = 60_000
-
 test('[ND20] [ND22] [ND24] this version beside the next one, under load: nothing lost, nothing twice, and newer jobs stay with the newer version', async () => {
   await using vendor = await startVendor()
   await using workspace = makeWorkspace()
@@ -75,11 +73,7 @@ key: "'later:' + event.id"
 do: { http: { url: "${vendor.url}/keyed", body: { ref: "{{ key }}" }, keyTtl: 1h } }`
         await next?.post('/v1/definitions/apply', { files: [{ path: 'later.yaml', text }] })
         await older.said(/"name":"definitions\.unusable"[^\n]*Route\/later/)
-        await eventually(
-          'the older one has ended what it had',
-          WITHIN_MS,
-          async () => (await heldBy('older')) === 0,
-        )
+        await eventually('the older one has ended what it had', async () => (await heldBy('older')) === 0)
       },
     },
     {

@@ -17,7 +17,7 @@ const ARGS = [
 ]
 
 /** A wait that takes longer than this is a failure that names what was waited for. */
-const WAIT_MS_MAX = 60_000
+const WAIT_MS_MAX = 120_000
 
 export interface Visit extends AsyncDisposable {
   readonly page: Page

@@ -249,8 +249,8 @@ export function shopOf(node: NodeProcess): ShopNode {
 }
 
 /** Every one of these orders was fetched, and each of them once. */
-export async function fetchedOnce(depot: Depot, orders: readonly string[], withinMs = 60_000): Promise<void> {
-  await eventually(`${orders.length} pickups`, withinMs, () => {
+export async function fetchedOnce(depot: Depot, orders: readonly string[]): Promise<void> {
+  await eventually(`${orders.length} pickups`, () => {
     const pickups = depot.pickups()
     return orders.every((id) => pickups.has(id))
   })
@@ -259,12 +259,14 @@ export async function fetchedOnce(depot: Depot, orders: readonly string[], withi
 }
 
 /** Nothing is due, waiting, parked or dead any more. */
-export async function allDone(shop: ShopNode, withinMs = 60_000): Promise<void> {
-  await eventually('all work is done', withinMs, async () => {
+export async function allDone(shop: ShopNode): Promise<void> {
+  let found: Page<unknown>['items'] = []
+  const isDone = async () => {
     for (const state of ['ready', 'waiting', 'leased', 'parked', 'dead']) {
-      if ((await shop.node.get<Page<unknown>>(`/v1/work?state=${state}&limit=1`)).items.length > 0)
-        return false
+      found = (await shop.node.get<Page<unknown>>(`/v1/work?state=${state}&limit=5`)).items
+      if (found.length > 0) return false
     }
     return true
-  })
+  }
+  await eventually('all work is done', isDone, () => found)
 }

@@ -16,7 +16,6 @@ import { type Block, root } from './docs.ts'
 import { eventually } from './node-process.ts'
 import type { Workspace } from './workspace.ts'
 
-const WAIT_MS_MAX = 90_000
 const READS = /^npx millrace (events|work|ledger|dead-letters|definitions|versions|explain|replays)\b/
 
 interface Step {
@@ -98,9 +97,7 @@ export function makeDocSession(workspace: Workspace): DocSession {
       return left === null
     }
     if (READS.test(command)) {
-      await eventually(`line ${step.line}: ${command}`, WAIT_MS_MAX, attempt).catch((error: Error) => {
-        throw new Error(`${error.message}\nwithout: ${left}\n${output}`)
-      })
+      await eventually(`line ${step.line}: ${command}`, attempt, () => ({ without: left, output }))
     } else if (!(await attempt())) {
       throw new Error(`line ${step.line}: ${command}\nwithout: ${left}\n${output}`)
     }
@@ -127,11 +124,8 @@ export function makeDocSession(workspace: Workspace): DocSession {
       if (shown !== undefined && real !== undefined) addresses.set(shown, real)
       return missing(here.output.slice(here.seen), step.expected) === null
     }
-    await eventually(`line ${step.line} in ${name}: ${step.expected.join(' | ')}`, WAIT_MS_MAX, look).catch(
-      (error: Error) => {
-        throw new Error(`${error.message}\n${here.output}`)
-      },
-    )
+    const found = () => here.output
+    await eventually(`line ${step.line} in ${name}: ${step.expected.join(' | ')}`, look, found)
     here.seen = here.output.length
     const node = name === 'node' ? / is up at (http:\S+:\d+)/.exec(here.output)?.[1] : undefined
     if (node !== undefined) env.MILLRACE_URL = node

@@ -21,8 +21,6 @@ export interface Shop extends AsyncDisposable {
   readonly invoices: readonly string[]
 }
 
-const WAIT_MS_MAX = 60_000
-
 const flowsOf = (billing: string) => `kind: Source
 name: shop
 description: Orders of the shop.
@@ -97,7 +95,7 @@ export async function openShop({ more, env }: ShopOptions = {}): Promise<Shop> {
       send(JSON.stringify({ id: `e-${number}`, type: 'order.paid', order: { number, total: 42 }, ...extra })),
     async reached(eventId, route, state) {
       let found: { name: string; state: string; workId: string } | undefined
-      await eventually(`${route} of ${eventId} is ${state}`, WAIT_MS_MAX, async () => {
+      await eventually(`${route} of ${eventId} is ${state}`, async () => {
         const { consumers } = await node.get<{
           consumers: { name: string; state: string; workId: string }[]
         }>(`/v1/events/${eventId}`)

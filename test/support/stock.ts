@@ -57,8 +57,6 @@ debounce: { by: payload.sku, window: 1h, maxWait: 2h }
 do: { http: { method: POST, url: "${billing}/feed", body: { reference: "{{ key }}", number: "{{ payload.number }}" } } }
 `
 
-const WAIT_MS_MAX = 60_000
-
 export interface StockWork {
   readonly id: string
   readonly consumer: string
@@ -90,7 +88,7 @@ export async function workOf(
   count = 1,
 ): Promise<readonly StockWork[]> {
   let found: readonly StockWork[] = []
-  await eventually(`${count} of ${route} are ${state}`, WAIT_MS_MAX, async () => {
+  await eventually(`${count} of ${route} are ${state}`, async () => {
     const path = `/v1/work?consumer=${route}&state=${state}&limit=50`
     found = (await node.get<{ items: StockWork[] }>(path)).items
     return found.length >= count
@@ -113,7 +111,7 @@ export async function openCircuit(node: NodeProcess): Promise<void> {
   for (const number of ['busy-1', 'busy-2']) {
     await tellStock(node, 'counted', number)
   }
-  await eventually('the circuit opened', WAIT_MS_MAX, async () => {
+  await eventually('the circuit opened', async () => {
     const pace = await node.get<{ circuit: { state: string } }>('/v1/pace/mirror_stock')
     return pace.circuit.state === 'open'
   })

@@ -23,8 +23,6 @@ interface Stores {
   close(): Promise<void>
 }
 
-const TOLD_MS_MAX = 60_000
-
 /** PostgreSQL is started when the first store on it is created. */
 export function makeStores(options: PostgresOptions = {}): Stores {
   let postgres: Promise<PostgresServer> | null = null
@@ -55,7 +53,7 @@ async function everythingTold(postgres: PostgresServer, database: string, bus: s
   let seen = {}
   try {
     const { streams } = await jetstreamManager(connection)
-    await eventually('every event is told on NATS', TOLD_MS_MAX, async () => {
+    await eventually('every event is told on NATS', async () => {
       const [row] = await postgres.query(database, sql)
       const { state } = await streams.info('MILLRACE_EVENTS')
       seen = { ...row, told: state.messages }

@@ -187,10 +187,9 @@ export async function listDeliveries(node: NodeProcess, filter = ''): Promise<re
 }
 
 const OPEN = ['pending', 'delivering', 'retrying']
-const SETTLE_MS_MAX = 60_000
 
 async function noneOpen(node: NodeProcess): Promise<void> {
-  await eventually('no delivery is open', SETTLE_MS_MAX, async () => {
+  await eventually('no delivery is open', async () => {
     for (const state of OPEN) {
       const { items } = await node.get<Page<ShownDelivery>>(`/v1/webhooks/deliveries?limit=1&state=${state}`)
       if (items.length > 0) return false
@@ -205,7 +204,7 @@ export async function settledDeliveries(
   subscription: string,
 ): Promise<readonly ShownDelivery[]> {
   let all: readonly ShownDelivery[] = []
-  await eventually(`no delivery of ${subscription} is open`, SETTLE_MS_MAX, async () => {
+  await eventually(`no delivery of ${subscription} is open`, async () => {
     all = await listDeliveries(node, `&subscription=${subscription}`)
     return all.every(({ state }) => !OPEN.includes(state))
   })

@@ -103,8 +103,6 @@ triggers:
   - { manual: { input: { type: object } }, map: { people: payload.people } }
 `
 
-const WAIT_MS_MAX = 60_000
-
 /** Deploys a version of them. */
 export async function applyCases(node: NodeProcess, billing: string, version = 1): Promise<void> {
   const files = [{ path: 'cases.yaml', text: caseFlows(billing, version) }]
@@ -141,7 +139,7 @@ async function caseOf(
   isSo: (instance: CaseInstance) => boolean,
 ): Promise<CaseInstance> {
   let found: CaseInstance | undefined
-  await eventually(`the instance of ${eventId} is as it should be`, WAIT_MS_MAX, async () => {
+  await eventually(`the instance of ${eventId} is as it should be`, async () => {
     const { items } = await node.get<{ items: (CaseInstance & { eventId: string })[] }>(
       `/v1/workflows/${workflow}/instances?limit=200`,
     )
@@ -176,7 +174,7 @@ export async function setUp(node: NodeProcess, people: string): Promise<CaseInst
 export async function orphan(node: NodeProcess, claim: string): Promise<string> {
   const eventId = await tellDesk(node, 'withdrawn', claim)
   let id: string | undefined
-  await eventually(`the withdrawal of ${claim} is an orphan`, WAIT_MS_MAX, async () => {
+  await eventually(`the withdrawal of ${claim} is an orphan`, async () => {
     const { items } = await node.get<{ items: { id: string; eventId: string }[] }>('/v1/orphans?state=open')
     id = items.find((one) => one.eventId === eventId)?.id
     return id !== undefined
