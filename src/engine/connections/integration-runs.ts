@@ -126,34 +126,19 @@ export function makeRuns(
     return rows.map((row) => ({ w: 'run.put', row }))
   }
 
-  /** Nothing about a run of an event of this system itself. */
-  const noteCompleted = (held: Held, writes: readonly Write[]): Noted => {
-    const { tenant } = held.work
-    if (isCanonical(held.event)) return NOTHING_NOTED
-    const done = writes.find((write) => write.w === 'run.put' && write.row.state === 'completed')
-    if (done === undefined || done.w !== 'run.put') return NOTHING_NOTED
-    const { id, connection, provider, operation, attemptCount, durationMs, httpStatus, externalRef } =
-      done.row
-    const draft = {
-      tenant,
-      subject: COMPLETED,
-      data: {
-        runId: id,
-        connection,
-        provider,
-        consumer: `connection:${connection}`,
-        workId: held.work.id,
-        eventId: held.event.id,
-        operation,
-        attempts: attemptCount,
-        durationMs,
-        httpStatus,
-        externalRef,
-      },
-      key: `${id}:${held.work.epoch}`,
-      parent: held.event,
+  /** Nothing about runs of an event of this system itself. */
+  const noteCompleted = ({ work, event }: Held, writes: readonly Write[]): Noted => {
+    if (isCanonical(event)) return NOTHING_NOTED
+    const isWanted = deps.registry.isWanted(work.tenant, COMPLETED)
+    const noted = writes.flatMap((write) =>
+      write.w === 'run.put' && write.row.state === 'completed'
+        ? [noteEvent(deps, completedDraft(work, event, write.row), isWanted)]
+        : [],
+    )
+    return {
+      writes: noted.flatMap((one) => one.writes),
+      plans: noted.flatMap((one) => one.plans),
     }
-    return noteEvent(deps, draft, deps.registry.isWanted(tenant, COMPLETED))
   }
 
   const part: Participant = async (decision, { held, route }) => {
@@ -208,7 +193,30 @@ export function makeRuns(
   }
 }
 
-const COMPLETED = 'integration.run.completed' as const
+const COMPLETED = 'integration.run.completed'
+
+function completedDraft(work: Held['work'], event: Held['event'], row: NewRun) {
+  const { id, connection, provider, operation, attemptCount, durationMs, httpStatus, externalRef } = row
+  return {
+    tenant: work.tenant,
+    subject: COMPLETED,
+    data: {
+      runId: id,
+      connection,
+      provider,
+      consumer: `connection:${connection}`,
+      workId: work.id,
+      eventId: event.id,
+      operation,
+      attempts: attemptCount,
+      durationMs,
+      httpStatus,
+      externalRef,
+    },
+    key: `${id}:${work.epoch}`,
+    parent: event,
+  } as const
+}
 
 function holdOf({ work }: Pick<Held, 'work'>): string {
   return `${work.id} ${work.epoch}`
