@@ -2,6 +2,7 @@
 
 import { TENANT_LIMITS, type TenantLimits } from '../core/access/callers/index.ts'
 import { type ProviderDocument, RETENTION_MS } from '../core/definitions/documents/index.ts'
+import type { SystemEvents } from '../core/events/canonical/index.ts'
 import type { NodeId } from '../core/foundation/ids/index.ts'
 import { DAY, MINUTE } from '../core/foundation/time/index.ts'
 import type { StreamList } from '../core/ingest/bus-message/index.ts'

@@ -196,7 +196,7 @@ test('[ST210] a database of step 10 reads the same after its jobs were numbered 
   let now = 1_760_000_020_000
   const store = openInline(db, () => now)
   expect(JSON.parse(JSON.stringify(await store.system('verification').dump()))).toEqual({
-    ...DUMP_OF_STEP_10,
+    ...(DUMP_OF_STEP_10 as object),
     facts: [],
   })
   const tenant = 'acme' as TenantId
@@ -246,7 +246,7 @@ test('[ST210] a migration that is cut off leaves the database of step 10 as it w
   expect(killed.prepare('SELECT count(*) AS n FROM work').get()).toMatchObject({ n: 7 })
   const store = openInline(killed, () => 1_760_000_020_000)
   expect(JSON.parse(JSON.stringify(await store.system('verification').dump()))).toEqual({
-    ...DUMP_OF_STEP_10,
+    ...(DUMP_OF_STEP_10 as object),
     facts: [],
   })
   killed.close()

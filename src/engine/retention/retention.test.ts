@@ -178,6 +178,7 @@ describe('the walk', () => {
             return { ...NONE, next: null, ...answer }
           },
         },
+        factMs: 7 * DAY,
         tenants: async () => [...usable],
         hasUnusable: (tenant) => unusable.has(tenant),
         keepTimes: (tenant) => keepTimesOf([], keep[tenant] ?? 0),

@@ -372,8 +372,9 @@ export function makeBulkReplays(
       const filter = namedOnce(asked)
       // Events that arrive from now on are matched on arrival, and not part of it.
       const to = Math.min(filter.to ?? Number.POSITIVE_INFINITY, time.now() + 1)
+      const reads = store.forTenant(tenant)
       const events = await findEvents(
-        store.forTenant(tenant),
+        filter.system === true ? withFacts(reads) : reads,
         filter.ids === undefined ? { ...filter, to } : filter,
       )
       if (events.length === 0)

@@ -62,8 +62,8 @@ export async function previewEvents(
   filter: EventFilter,
 ): Promise<EventsPreview> {
   const stored = deps.store.forTenant(tenant)
-  const found = await findEvents(stored, filter)
   const reads = withFacts(stored)
+  const found = await findEvents(filter.system === true ? reads : stored, filter)
   const shown = found.slice(0, ITEMS_MAX)
   const seen: { id: EventId; subject: string | null; consumers: readonly Seen[] }[] = []
   for (let start = 0; start < shown.length; start += AT_ONCE) {

@@ -7,7 +7,6 @@ import type { Log } from '../../../ports/log.ts'
 import type { Store, TenantReads } from '../../../ports/store.ts'
 import { decidedText } from '../../access/index.ts'
 import type { Registry } from '../../definitions/index.ts'
-import { withFacts } from '../../events/index.ts'
 import { lineOf } from '../../observe/index.ts'
 import { newIntake, receiverOf } from '../../planning/index.ts'
 import type { PreparedReplay } from '../dead-letter-actions.ts'
@@ -21,13 +20,12 @@ const PAGES_MAX = 200
 
 const NARROWER = 'Narrow the filter: give `from` and `to`, or a source.'
 
-/** Oldest first. Throws AppError if there are too many to read or to replay. */
+/** Oldest first, of `reads`: with facts, if the filter asks for them. Throws AppError if there are too many to read or to replay. */
 export async function findEvents(
-  stored: TenantReads,
-  { ids, system, ...filter }: EventFilter,
+  reads: Pick<TenantReads, 'events'>,
+  { ids, system: _system, ...filter }: EventFilter,
 ): Promise<readonly EventId[]> {
   if (ids !== undefined) return ids
-  const reads = system === true ? withFacts(stored) : stored
   const found: EventId[] = []
   let cursor: string | null = null
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {

@@ -77,7 +77,10 @@ const CREATOR_WAIT_MS = 1_000
 const NO_CHANGE = { guards: [] as readonly Guard[], writes: [] as readonly Write[] }
 
 export function makeTriggers(
-  deps: Pick<EngineBase, 'store' | 'log' | 'ids' | 'vars' | 'time' | 'plan' | 'wake'> & {
+  deps: Pick<
+    EngineBase,
+    'store' | 'log' | 'ids' | 'vars' | 'time' | 'plan' | 'wake' | 'systemEvents' | 'now'
+  > & {
     readonly registry: Registry
     readonly settler: Settler
     readonly instances: Instances
