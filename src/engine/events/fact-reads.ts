@@ -2,7 +2,6 @@
 //
 // Facts and events lie in two tables. A page of both is read from each, as far as both are known, and merged by id.
 
-import { Buffer } from 'node:buffer'
 import { type Fact, isCanonicalSource, unpackFact } from '../../core/events/canonical/index.ts'
 import { type EventSummary, idSpan, type StoredEvent } from '../../core/events/event/index.ts'
 import { type EventId, readWholeId } from '../../core/foundation/ids/index.ts'
@@ -142,19 +141,16 @@ interface Cursor {
   readonly below: EventId | null
 }
 
+const CURSOR = /^system\.([^.]*)\.(.*)$/s
+
+/** The store's cursor is opaque, and stands last. */
 function writeCursor(at: string | null, below: EventId | null): string {
-  return Buffer.from(JSON.stringify(['system', at, below])).toString('base64url')
+  return `system.${below ?? ''}.${at ?? ''}`
 }
 
 function readCursor(cursor: string | null): Cursor {
   if (cursor === null) return { at: null, below: null }
-  try {
-    const [name, at, below] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
-    const isText = (value: unknown) => value === null || typeof value === 'string'
-    if (name === 'system' && isText(at) && isText(below))
-      return { at: at as string | null, below: below as EventId | null }
-  } catch {
-    // Refused below.
-  }
-  throw new StoreError('invalid_cursor', 'the cursor is not one of this list')
+  const found = CURSOR.exec(cursor)
+  if (found === null) throw new StoreError('invalid_cursor', 'the cursor is not one of this list')
+  return { at: found[2] || null, below: (found[1] || null) as EventId | null }
 }
