@@ -27,6 +27,7 @@ test('there are planted bugs for every rule', () => {
     'DY6',
     'ES2',
     'ES4',
+    'FA1',
     'FL3',
     'FL9',
     'HK1',

@@ -47,6 +47,7 @@ export type Rule =
   | 'ES2'
   | 'ES4'
   | 'DY6'
+  | 'FA1'
   | 'DY14'
   | 'DY20'
   | 'SB16'

@@ -1,6 +1,6 @@
 // Planted bugs of subscriptions and their deliveries; what a planted bug is for is said in bugs.ts.
 
-import type { WorkId } from '../src/core/foundation/ids/index.ts'
+import type { EventId, WorkId } from '../src/core/foundation/ids/index.ts'
 import type { HttpClient, HttpRequest } from '../src/ports/http-client.ts'
 import type { Commit, Store, TenantReads, Write } from '../src/ports/store.ts'
 import { StoreError } from '../src/ports/store.ts'
@@ -64,7 +64,31 @@ const isDelivery = (write: Write): write is Added => write.w === 'work.add' && w
 
 const hook = { hasHooks: true } as const
 
+const noteTwice = (write: Write): readonly Write[] =>
+  write.w === 'fact.add'
+    ? [write, { w: 'fact.add', fact: { ...write.fact, id: `${write.fact.id}x` as EventId } }]
+    : [write]
+
 export const HOOK_BUGS: readonly Bug[] = [
+  {
+    ...hook,
+    name: 'end-of-a-delivery-not-noted',
+    about: 'the end of a delivery is committed without its fact',
+    breaks: ['FA1'],
+    profile: delivering,
+    store: committing((commit) => ({
+      ...commit,
+      writes: commit.writes.filter(({ w }) => w !== 'fact.add'),
+    })),
+  },
+  {
+    ...hook,
+    name: 'end-of-a-delivery-noted-twice',
+    about: 'a fact is written by the end of a delivery and by its job',
+    breaks: ['FA1'],
+    profile: delivering,
+    store: committing((commit) => ({ ...commit, writes: commit.writes.flatMap(noteTwice) })),
+  },
   {
     ...hook,
     name: 'delivered-before-the-answer',

@@ -299,15 +299,9 @@ const PAUSING: WorkflowDocument = {
 
 export function drawCases(
   rng: Rng,
-  { hasLimits = false, hasTriggerCircuits = false }: Pick<Profile, 'hasLimits' | 'hasTriggerCircuits'>,
+  { hasLimits, hasTriggerCircuits }: Pick<Profile, 'hasLimits' | 'hasTriggerCircuits'>,
 ): Cases {
-  const first = [
-    hasTriggerCircuits ? PAUSING : CHAIN,
-    hasLimits ? LIMITED : DESK,
-    COMBO,
-    CHILD,
-    drawNet(rng),
-  ]
+  const first = [hasTriggerCircuits ? PAUSING : CHAIN, hasLimits ? LIMITED : DESK, COMBO, CHILD, drawNet(rng)]
   const second = first.map((document) => ({ ...document, description: 'the second', version: '2.0.0' }))
   const hashes = new Map([...first, ...second].map((document) => [hashDocument(document), document]))
   return {

@@ -17,6 +17,7 @@ import { makeRoleChecks } from './check-roles.ts'
 import { makeRowChecks } from './check-rows.ts'
 import { makeScheduleChecks } from './check-schedules.ts'
 import { makeSendChecks } from './check-sends.ts'
+import { makeSystemEventChecks } from './check-system-events.ts'
 import { checkTenants } from './check-tenants.ts'
 import { makeWindowChecks } from './check-windows.ts'
 import { makeWorkflowChecks } from './check-workflows.ts'
@@ -178,6 +179,7 @@ function makeWorld(options: RunOptions): World {
   const circuits = makeCircuitChecks({ observations, data: plain, time })
   const windows = makeWindowChecks({ observations, data: plain, time, profile })
   const roleChecks = makeRoleChecks({ observations })
+  const systemEvents = makeSystemEventChecks({ observations, data: plain })
   const retention = makeRetentionChecks({ observations, data: plain, time })
   const counting = makeCounting({ observations, data: plain })
   const workflows = makeWorkflowChecks({ observations, time })
@@ -216,6 +218,7 @@ function makeWorld(options: RunOptions): World {
       schedules.applied(commits, outcomes)
       pace.applied(life, commits, outcomes)
       circuits.applied(life, commits, outcomes)
+      systemEvents.applied(commits, outcomes)
     },
     reclaimed: (life, given) => traced.reclaimed?.(life, given.filter(isOfShop)),
     left: (life, given) => traced.left?.(life, given.filter(isOfShop)),

@@ -49,6 +49,7 @@ export function engineConfigOf(
     runningBytesMax:
       runningBytes === 'auto' ? runningBytesOf(getHeapStatistics().heap_size_limit) : runningBytes,
     escalateAfterMs: config.escalateAfterMs,
+    systemEvents: config.systemEvents,
     canonicalRetentionMs: config.canonicalRetentionMs,
     ledgerRetentionMs: config.ledgerRetentionMs,
     replayReadyPerMinute: config.replayReadyPerMinute,

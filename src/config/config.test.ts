@@ -41,6 +41,7 @@ describe('an empty environment', () => {
       concurrency: 256,
       runningBytes: 'auto',
       escalateAfterMs: 86_400_000,
+      systemEvents: 'all',
       canonicalRetentionMs: 604_800_000,
       ledgerRetentionMs: 31_536_000_000,
       replayReadyPerMinute: 0,

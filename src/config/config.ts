@@ -63,6 +63,7 @@ export interface Config {
   /** `auto`: a share of the memory that the process has. */
   readonly runningBytes: number | 'auto'
   readonly escalateAfterMs: number
+  readonly systemEvents: Value<'systemEvents'>
   readonly canonicalRetentionMs: number
   readonly ledgerRetentionMs: number
   /** 0: none. */
@@ -224,6 +225,7 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     concurrency: read('concurrency', context) as number,
     runningBytes: read('runningBytes', context) as number | 'auto',
     escalateAfterMs: read('escalateAfterMs', context) as number,
+    systemEvents: read('systemEvents', context) as Config['systemEvents'],
     canonicalRetentionMs: read('canonicalRetentionMs', context) as number,
     ledgerRetentionMs: read('ledgerRetentionMs', context) as number,
     replayReadyPerMinute: read('replayReadyPerMinute', context) as number,

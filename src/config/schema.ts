@@ -6,6 +6,7 @@
 import { join } from 'node:path'
 import ipaddr from 'ipaddr.js'
 import { parseOutboundEntry } from '../core/access/network/index.ts'
+import { SYSTEM_EVENTS, type SystemEvents } from '../core/events/canonical/index.ts'
 import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
 import { parseStreamEntry, type StreamEntry } from '../core/ingest/bus-message/index.ts'
 import { parseRoles, ROLES, type Role } from '../core/queue/node-role/index.ts'
@@ -415,11 +416,22 @@ export const SETTINGS = {
       'How long a failure may be open, while it is tried again, before people are told by an escalation.',
     parse: (text) => parseBounded(text, parseDuration, '1m', '30d', 'a duration such as 24h'),
   }),
+  systemEvents: setting<SystemEvents>({
+    env: 'MILLRACE_SYSTEM_EVENTS',
+    type: 'all, failures or none',
+    defaultText: 'all',
+    description:
+      'Which events about Millrace itself are stored that no definition selects: all of them, those about failures, or none. Those that a definition selects are always emitted.',
+    parse: (text) =>
+      SYSTEM_EVENTS.find((name) => name === text.toLowerCase()) ??
+      new Problem('Write all, failures or none.'),
+  }),
   canonicalRetentionMs: setting<number>({
     env: 'MILLRACE_CANONICAL_RETENTION',
     type: 'a duration of 1h to 3650d',
     defaultText: '7d',
-    description: 'How long events are kept by which Millrace tells of itself: `integration.>`.',
+    description:
+      'How long the events are stored that Millrace publishes about itself: `integration.>`, `webhook.>` and `workflow.>`.',
     parse: (text) => parseBounded(text, parseDuration, '1h', '3650d', 'a duration such as 7d'),
   }),
   ledgerRetentionMs: setting<number>({

@@ -2,6 +2,7 @@
 
 import { TENANT_LIMITS, type TenantLimits } from '../core/access/callers/index.ts'
 import { type ProviderDocument, RETENTION_MS } from '../core/definitions/documents/index.ts'
+import type { SystemEvents } from '../core/events/canonical/index.ts'
 import type { NodeId } from '../core/foundation/ids/index.ts'
 import { DAY, MINUTE } from '../core/foundation/time/index.ts'
 import type { StreamList } from '../core/ingest/bus-message/index.ts'
@@ -89,6 +90,8 @@ export interface EngineConfig {
   readonly replayReadyPerMinute: number
   /** How long canonical events, which the system publishes about itself, are stored. */
   readonly canonicalRetentionMs: number
+  /** Which facts are written. What definitions select is always emitted. */
+  readonly systemEvents: SystemEvents
   /** From the end of one sweep over failures and escalations to the next; 0: never. */
   readonly sweepEveryMs: number
   /** A failure that is open for longer is escalated. */
@@ -123,6 +126,7 @@ export const ENGINE_DEFAULTS = {
   ledgerRetentionMs: 365 * DAY,
   replayReadyPerMinute: 0,
   canonicalRetentionMs: 7 * DAY,
+  systemEvents: 'all',
   sweepEveryMs: 1 * MINUTE,
   escalateAfterMs: 1 * DAY,
   version: '0.0.0',

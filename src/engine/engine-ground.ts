@@ -39,7 +39,7 @@ export function composeGround(
   runs(consumer: string): boolean
 } {
   const { clock, random, log, code } = given
-  const { vars, roles, providers } = config
+  const { vars, roles, providers, systemEvents } = config
   const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
   const time = makeStoreTime(clock)
   const signals = makeEngineSignals()
@@ -83,6 +83,7 @@ export function composeGround(
       commits,
       unitOfWork,
       plan: planning.plan,
+      systemEvents,
       now: () => time.now(),
       wake,
       signals,

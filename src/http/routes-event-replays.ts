@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { AppError } from '../core/foundation/errors/index.ts'
 import type { EventId } from '../core/foundation/ids/index.ts'
 import { bytesOf } from '../core/ingest/bus-message/index.ts'
-import type { EventFilter } from '../engine/index.ts'
+import { type EventFilter, withFacts } from '../engine/index.ts'
 import type { Log } from '../ports/log.ts'
 import { drift, madeEffect, rateCost, replayOptions, verdictTotals } from './answer-shapes.ts'
 import type { HttpApi } from './api.ts'
@@ -78,6 +78,9 @@ export const eventReplaysOperations = operations('events', (s) => ({
         from: s.instant.describe('Received at this instant or later.'),
         to: s.instant.describe('Received before this instant.'),
         unmatched: s.boolean.describe('`true`: only those that nobody wanted.'),
+        system: s.boolean.describe(
+          '`true`: also the events about Millrace itself that no definition selected when they happened.',
+        ),
       }),
       dryRun: replayOptions(s).dryRun,
       reason: s.why,
@@ -120,7 +123,7 @@ export function addEventReplayRoutes(
   )
 
   on('getEventBody', async (request, reply) => {
-    const stored = await api.reads(request.caller.tenant).event(request.params.id)
+    const stored = await withFacts(api.reads(request.caller.tenant)).event(request.params.id)
     if (stored === null) throw new AppError('not_found', 'there is no event with this id')
     const event = readBodies(stored, request.caller, log)
     const header = JSON.parse(event.headers) as Readonly<Record<string, unknown>>

@@ -13,7 +13,7 @@ import { AppError } from '../core/foundation/errors/index.ts'
 import type { EventId } from '../core/foundation/ids/index.ts'
 import type { WorkRow } from '../core/queue/work/index.ts'
 import { WORK_STATES } from '../core/queue/work/index.ts'
-import { readEdit } from '../engine/index.ts'
+import { readEdit, withFacts } from '../engine/index.ts'
 import type { Log } from '../ports/log.ts'
 import type { TenantReads } from '../ports/store.ts'
 import { envelopeShape, eventFields, workStoryShape } from './answer-shapes.ts'
@@ -106,7 +106,13 @@ export const eventsOperations = operations('events', (s) => ({
     summary: 'Accepted events, newest first',
     description:
       'A page looks at a bounded number of events: with a filter it may hold fewer items than asked for, or none, while `nextCursor` goes on. As CloudEvents, a page is a batch of up to 100, with their payloads, and the header `link` leads on.',
-    query: s.page({ ...eventFilters(s), unmatched: s.boolean }),
+    query: s.page({
+      ...eventFilters(s),
+      unmatched: s.boolean,
+      system: s.boolean.describe(
+        '`true`: also the events about Millrace itself that no definition selects, such as `webhook.delivered`. Pages of such a list may hold fewer items than asked for.',
+      ),
+    }),
     answer: s.pageOf(s.ref(eventShape), 'A page', {
       'application/cloudevents-batch+json': s.list(s.ref(cloudEventShape)),
     }),
@@ -140,9 +146,10 @@ export function addEventRoutes(
   >
   const list = async (
     reads: TenantReads,
-    query: Filters & { readonly limit: number; readonly unmatched?: boolean },
+    query: Filters & { readonly limit: number; readonly unmatched?: boolean; readonly system?: boolean },
   ) => {
-    const filter = readFilter(query)
+    const { system: _system, ...conditions } = query
+    const filter = readFilter(conditions)
     const [{ items, nextCursor }, ofKey] = await Promise.all([
       reads.events(filter),
       query.q === undefined ? [] : findByKey(reads, query.q, filter),
@@ -155,9 +162,11 @@ export function addEventRoutes(
 
   on('listEvents', async (request, reply) => {
     const { caller, query, url } = request
-    const reads = api.reads(caller.tenant)
+    const stored = api.reads(caller.tenant)
+    const { system, ...conditions } = query
+    const reads = system === true ? withFacts(stored) : stored
     if (!asksFor(request, CLOUD_BATCH)) return list(reads, query)
-    const page = (limit: number) => reads.events(readFilter({ ...query, limit }))
+    const page = (limit: number) => reads.events(readFilter({ ...conditions, limit }))
     const show = (event: StoredEvent) => showCloudEvent(event, caller, log)
     const { text, nextCursor } = await readBatch(reads, page, query.limit, show)
     return sendCloudEvent(reply.headers(linkToNext(url, nextCursor)), CLOUD_BATCH, text)
@@ -168,7 +177,7 @@ export function addEventRoutes(
   )
 
   on('getEvent', async (request, reply) => {
-    const reads = api.reads(request.caller.tenant)
+    const reads = withFacts(api.reads(request.caller.tenant))
     const event = await reads.event(request.params.id)
     if (event === null) throw new AppError('not_found', 'there is no event with this id')
     if (asksFor(request, CLOUD_EVENT)) {

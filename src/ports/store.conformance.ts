@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { makeMemoryStore } from '../adapters/store-memory/index.ts'
 import { commitRules } from './store-conformance/commits.conformance.ts'
 import { deliveryRules } from './store-conformance/deliveries.conformance.ts'
+import { factRules } from './store-conformance/facts.conformance.ts'
 import { guardRules } from './store-conformance/guards.conformance.ts'
 import { instanceRules } from './store-conformance/instances.conformance.ts'
 import { type Kit, type MakeStoreHarness, openKit, START } from './store-conformance/kit.conformance.ts'
@@ -71,6 +72,7 @@ export function storeConformance(
       deliveryRules(kit)
       runRules(kit)
       outboxRules(kit)
+      factRules(kit)
     })
 
     test('[ST70] random operations have the same results as in memory', async () => {

@@ -17,6 +17,7 @@
 
 import type { Run, RunPurpose, RunState } from '../core/effects/integration-run/index.ts'
 import type { LedgerEntry, LedgerState } from '../core/effects/ledger/index.ts'
+import type { Fact } from '../core/events/canonical/index.ts'
 import type { EventSummary, StoredEvent } from '../core/events/event/index.ts'
 import type {
   DeadLetter,
@@ -265,6 +266,13 @@ export interface TenantReads {
     readonly below: EventId
     readonly limit: number
   }): Promise<readonly EventSummary[]>
+  /** Facts by id: those after `after` and before `below`, the oldest or the newest first. A call reads no more rows than it returns. */
+  facts(query: {
+    readonly after: EventId
+    readonly below: EventId
+    readonly limit: number
+    readonly order: 'oldest' | 'newest'
+  }): Promise<readonly Fact[]>
   /** The events that name this one as their cause. */
   causedBy(id: EventId, limit: number): Promise<readonly EventSummary[]>
   work(id: WorkId): Promise<WorkRow | null>
@@ -434,6 +442,7 @@ export interface StoreDump {
     readonly version: number
     readonly body: string
   }[]
+  readonly facts: readonly Fact[]
   /** Without their positions: each store has its own. */
   readonly outbox: readonly Omit<OutboxRow, 'position'>[]
 }
@@ -497,8 +506,8 @@ export interface Store extends AsyncDisposable {
    * discarded, and their jobs hold no ledger entry that is reserved or unknown. Their jobs with attempts, failures and runs,
    * their duplicates, dead letters and dedup entries are deleted with them. An event that started an active instance, or that a
    * waiting or open orphan is about, stays. After the events come the ledger, the lanes, the escalations, then instances that
-   * ended longer ago than any event is stored, with their history, orphans that are correlated or discarded for as long, and runs
-   * without a job that were untouched for as long.
+   * ended longer ago than any event is stored, with their history, orphans that are correlated or discarded for as long, runs
+   * without a job that were untouched for as long, and facts past their own time.
    * Reads `scanMax` rows at most; may be called by several nodes at once, and again.
    */
   prune(request: PruneRequest): Promise<Pruned>

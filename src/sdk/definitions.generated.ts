@@ -187,6 +187,8 @@ export interface TriggerFields {
     /** Of an event with the payload and why it failed. */
     readonly subject: string
   }
+  /** When the trigger pauses itself because its events fail. Later events wait, and one is tried. Left out: never. */
+  readonly circuit?: CircuitDefinition
 }
 
 export interface PlaceFields {

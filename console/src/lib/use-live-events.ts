@@ -12,6 +12,8 @@ export interface EventFilter {
   readonly source: string
   readonly subject: string
   readonly unmatched: boolean
+  /** Also those about Millrace itself that no definition selects. */
+  readonly system: boolean
 }
 
 const PAGE = 50
@@ -35,7 +37,7 @@ export function useLiveEvents(filter: EventFilter) {
   const isHolding = useRef(false)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   const run = useRef(0)
-  const { q, source, subject, unmatched } = filter
+  const { q, source, subject, unmatched, system } = filter
 
   const readPage = useCallback(
     (cursor: string | null) =>
@@ -46,8 +48,9 @@ export function useLiveEvents(filter: EventFilter) {
         source: source || undefined,
         subject: subject || undefined,
         unmatched: unmatched || undefined,
+        system: system || undefined,
       }),
-    [q, source, subject, unmatched],
+    [q, source, subject, unmatched, system],
   )
 
   const reload = useCallback(() => {

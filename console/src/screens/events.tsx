@@ -23,6 +23,7 @@ function useFilter(): readonly [EventFilter, (change: Partial<EventFilter>) => v
     source: search.get('source') ?? '',
     subject: search.get('subject') ?? '',
     unmatched: search.get('unmatched') === 'true',
+    system: search.get('system') === 'true',
   }
   const change = (part: Partial<EventFilter>) => {
     const next = new URLSearchParams()
@@ -91,6 +92,14 @@ export function EventsScreen() {
             onChange={(event) => change({ unmatched: event.target.checked })}
           />
           Unmatched only
+        </label>
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={filter.system}
+            onChange={(event) => change({ system: event.target.checked })}
+          />
+          System events
         </label>
       </div>
       {events.held > 0 && (

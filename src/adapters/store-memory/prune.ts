@@ -1,5 +1,5 @@
 // Retention: events that nothing needs any more are removed with everything that depends on them; then ledger entries,
-// lanes and escalations past their retention, instances and orphans that ended, and runs without a job.
+// lanes and escalations past their retention, instances and orphans that ended, runs without a job, and facts.
 
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
 import type { StoredEvent } from '../../core/events/event/index.ts'
@@ -16,6 +16,7 @@ import {
   OPEN_ENTRIES,
   OPEN_ORPHANS,
   pruneEnd,
+  pruneFactsEnd,
   pruneRunsEnd,
 } from '../../core/store/retention/index.ts'
 import { ownRows } from './pages.ts'
@@ -25,7 +26,7 @@ import { compareText, findWork, type MemoryState, putWork } from './state.ts'
 type Gone = { -readonly [Name in keyof Omit<Pruned, 'next'>]: number }
 
 /** The walks, in this order. A cursor is the name of the walk and its position; for events, their id alone. */
-const WALKS = ['events', 'ledger', 'lanes', 'escalations', 'instances', 'orphans', 'runs'] as const
+const WALKS = ['events', 'ledger', 'lanes', 'escalations', 'instances', 'orphans', 'runs', 'facts'] as const
 type Walk = (typeof WALKS)[number]
 
 export function pruneRows(state: MemoryState, now: Instant, request: PruneRequest): Pruned {
@@ -43,6 +44,7 @@ export function pruneRows(state: MemoryState, now: Instant, request: PruneReques
     history: 0,
     orphans: 0,
     runs: 0,
+    facts: 0,
   }
   let [walk, after] = parsePosition(request.after)
   let left = request.scanMax
@@ -153,6 +155,21 @@ function walkRows(
             if (state.runs.delete(key)) gone.runs += 1
           }
           return [key, prune] as const
+        })
+    }
+    case 'facts': {
+      const { factMs } = request
+      if (factMs === undefined) return []
+      const end = pruneFactsEnd(factMs, now)
+      return ownRows(state.facts, tenant)
+        .filter((row) => compareText(row.id, end) < 0)
+        .sort((a, b) => compareText(a.id, b.id))
+        .map((row) => {
+          const prune = (gone: Gone) => {
+            if (row.createdAt > now - factMs) return
+            if (state.facts.delete(joinKey(tenant, row.id))) gone.facts += 1
+          }
+          return [row.id, prune] as const
         })
     }
   }

@@ -36,6 +36,14 @@ export function makeTenantReads(state: MemoryState, tenant: TenantId, assertOpen
       )
       return sortedBy(rows, 'id').slice(0, limit).map(toSummary)
     },
+    async facts({ after, below, limit, order }) {
+      assertOpen()
+      const rows = ownRows(state.facts, tenant).filter(
+        ({ id }) => compareText(id, after) > 0 && compareText(id, below) < 0,
+      )
+      const sorted = sortedBy(rows, 'id')
+      return (order === 'oldest' ? sorted : sorted.reverse()).slice(0, limit)
+    },
     async causedBy(id, limit) {
       assertOpen()
       const rows = ownRows(state.events, tenant).filter((row) => row.causationId === id)
@@ -318,6 +326,7 @@ export function dumpState(state: MemoryState): StoreDump {
     orphans: sortedBy([...state.orphans.values()], 'tenant', 'id'),
     runs: sortedBy([...state.runs.values()], 'tenant', 'id'),
     records: sortedBy([...state.records.values()], 'tenant', 'kind', 'key'),
+    facts: sortedBy([...state.facts.values()], 'tenant', 'id'),
     outbox: sortedBy(outboxRows(state), 'tenant', 'id').map(({ position: _, ...row }) => row),
   }
 }

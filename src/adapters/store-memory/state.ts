@@ -5,6 +5,7 @@
 
 import type { Run } from '../../core/effects/integration-run/index.ts'
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
+import type { Fact } from '../../core/events/canonical/index.ts'
 import type { StoredEvent } from '../../core/events/event/index.ts'
 import type { DeadLetter } from '../../core/failures/dead-letter/index.ts'
 import type { Escalation } from '../../core/failures/escalation/index.ts'
@@ -60,6 +61,8 @@ export interface MemoryState {
   readonly orphans: Map<string, Orphan>
   /** By `joinKey(tenant, id)`. */
   readonly runs: Map<string, Run>
+  /** By `joinKey(tenant, id)`. */
+  readonly facts: Map<string, Fact>
   /** By `joinKey(tenant, kind, key)`. */
   readonly records: Map<string, RecordRow>
   /** By position. */
@@ -97,6 +100,7 @@ export function makeMemoryState(): MemoryState {
     correlations: new Map(),
     orphans: new Map(),
     runs: new Map(),
+    facts: new Map(),
     records: new Map(),
     outbox: new Map(),
     lastPosition: 0,

@@ -109,6 +109,9 @@ export const WRITE_TABLES: WriteTables<Transaction> = {
   putRun: (tx, key, row) => put(tx, tx.state.runs, key, Object.freeze(row)),
   putRecord: (tx, key, row) => put(tx, tx.state.records, key, Object.freeze(row)),
   deleteRecord: (tx, key) => remove(tx, tx.state.records, key),
+  addFact(tx, key, row) {
+    if (!tx.state.facts.has(key)) put(tx, tx.state.facts, key, Object.freeze(row))
+  },
   addOutboxRow,
   deleteOutboxRow,
 }

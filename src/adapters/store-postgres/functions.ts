@@ -3,7 +3,7 @@
 import { CLAIM_FROM } from './claim.ts'
 import { CLAIM } from './claim-before.ts'
 import { NOW_MS } from './clock.ts'
-import { COMMIT_OPTIMISTIC } from './commit/optimistic-sql.ts'
+import { COMMIT_OPTIMISTIC, COMMIT_WITH_FACTS } from './commit/optimistic-sql.ts'
 import { FENCE_INCARNATION, SHARE_INCARNATIONS } from './fence.ts'
 import type { LiveFunction } from './install-functions.ts'
 import { JOIN_NODE } from './join.ts'
@@ -21,6 +21,7 @@ export const FUNCTIONS: readonly LiveFunction[] = [
   CLAIM_FROM,
   CLAIM,
   COMMIT_OPTIMISTIC,
+  COMMIT_WITH_FACTS,
   WEEK_OF,
   ID_AT,
   MAKE_PARTITIONS,

@@ -120,6 +120,8 @@ export const RUN = makeTable('run', typesOf(ROW_COLUMNS.runs))
 
 export const RECORD = makeTable('record', typesOf(ROW_COLUMNS.records))
 
+export const FACT = makeTable('fact', typesOf(ROW_COLUMNS.facts))
+
 /** Its turn is internal to the store, and assigned by the statement that adds the row: see outbox.ts. */
 export const OUTBOX = makeTable('outbox', omitTypes(ROW_COLUMNS.outbox, ['position']))
 

@@ -20,6 +20,7 @@ import { EVENT_COLUMNS, WORK_COLUMNS } from './columns.ts'
 import { findOwnHash, locateLedger } from './commit/keys.ts'
 import { openForReading } from './connection.ts'
 import { toStoreError } from './errors.ts'
+import { toFact } from './facts.ts'
 import { toHistory, toInstance, toOrphan } from './instance-rows.ts'
 import { FOLD_AT } from './key-index.ts'
 import { readLedgerEntry } from './ledger.ts'
@@ -165,6 +166,11 @@ const PIECES: { readonly [Table in ArchiveTable]: Piece<Table> } = {
   },
   orphans: { ...whole('orphan'), read: (row, { nameOf }) => toOrphan(row, nameOf(row)) },
   runs: { ...whole('run'), read: (row, { nameOf }) => toRun(row, nameOf(row)) },
+  facts: {
+    rows: 'SELECT * FROM fact',
+    count: 'SELECT count(*) AS n FROM fact',
+    read: (row, { nameOf }) => toFact(row, nameOf(row)),
+  },
   outbox: {
     rows: 'SELECT * FROM outbox ORDER BY position',
     count: 'SELECT count(*) AS n FROM outbox',

@@ -46,6 +46,7 @@ const LISTS: { readonly [T in Type]: { sql: string; names?: Readonly<Record<stri
   correlations: { sql: 'SELECT * FROM correlation' },
   orphans: { sql: 'SELECT * FROM orphan', names: { trigger: 'trigger_id', by: 'closed_by' } },
   runs: { sql: 'SELECT * FROM run' },
+  facts: { sql: 'SELECT * FROM fact' },
   outbox: { sql: 'SELECT * FROM outbox', names: { event: 'event_id' } },
 }
 

@@ -195,7 +195,10 @@ test('[ST210] a database of step 10 reads the same after its jobs were numbered 
   db.exec(ROWS_OF_STEP_10)
   let now = 1_760_000_020_000
   const store = openInline(db, () => now)
-  expect(JSON.parse(JSON.stringify(await store.system('verification').dump()))).toEqual(DUMP_OF_STEP_10)
+  expect(JSON.parse(JSON.stringify(await store.system('verification').dump()))).toEqual({
+    ...(DUMP_OF_STEP_10 as object),
+    facts: [],
+  })
   const tenant = 'acme' as TenantId
   const reads = store.forTenant(tenant)
   const { work, events } = DUMP_OF_STEP_10 as { work: { id: WorkId }[]; events: { id: EventId }[] }
@@ -242,7 +245,10 @@ test('[ST210] a migration that is cut off leaves the database of step 10 as it w
   expect(killed.prepare('SELECT max(number) AS n FROM migration').get()).toMatchObject({ n: 10 })
   expect(killed.prepare('SELECT count(*) AS n FROM work').get()).toMatchObject({ n: 7 })
   const store = openInline(killed, () => 1_760_000_020_000)
-  expect(JSON.parse(JSON.stringify(await store.system('verification').dump()))).toEqual(DUMP_OF_STEP_10)
+  expect(JSON.parse(JSON.stringify(await store.system('verification').dump()))).toEqual({
+    ...(DUMP_OF_STEP_10 as object),
+    facts: [],
+  })
   killed.close()
   rmSync(folder, { recursive: true })
 })

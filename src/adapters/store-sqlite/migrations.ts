@@ -588,4 +588,18 @@ CREATE VIEW newest_group (number, at) AS
   FROM last_group LEFT JOIN (SELECT number, at FROM key_log ORDER BY number DESC LIMIT 1) AS logged;
 `,
   },
+  {
+    number: 12,
+    name: 'facts',
+    sql: `
+-- Events of this system that nothing selected, packed. Ids grow with time, so that rows are appended, read and removed in order.
+CREATE TABLE fact (
+  tenant INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY (tenant, id)
+) WITHOUT ROWID;
+`,
+  },
 ]

@@ -20,7 +20,7 @@ const GUARD = { other: 0, lease: 1, dedup: 2, unreserved: 3, version: 4 } as con
 const WRITE = {
   ...{ other: 0, event: 1, add: 2, settle: 3, done: 4, reserve: 5, ledgerSettle: 6 },
   ...{ addStep: 7, instance: 8, history: 9, correlation: 10, uncorrelate: 11, attempt: 12, run: 13 },
-  ...{ tell: 14, told: 15 },
+  ...{ tell: 14, told: 15, fact: 16 },
 } as const
 
 export function encodeCommits(commits: readonly Commit[]): Flat {
@@ -133,6 +133,9 @@ function encodeWrite(flat: Flat, write: Write): void {
       break
     case 'run.put':
       encodeRun(flat, write.row)
+      break
+    case 'fact.add':
+      flat.push(WRITE.fact, write.fact.id, write.fact.body)
       break
     case 'outbox.add':
       flat.push(WRITE.tell, write.rows.length)
@@ -269,6 +272,8 @@ function decodeWrite(reader: Reader): Write {
       return { w: 'correlation.delete', key: reader.next() }
     case WRITE.run:
       return { w: 'run.put', row: decodeRun(reader) }
+    case WRITE.fact:
+      return { w: 'fact.add', fact: { id: reader.next(), body: reader.next() } }
     case WRITE.tell: {
       const rows: NewOutboxRow[] = []
       for (let left = reader.next<number>(); left > 0; left -= 1) {

@@ -14,6 +14,7 @@ export function makeTenantReads(ask: Ask, tenant: TenantId): TenantReads {
     event: (id) => ask('event', tenant, id),
     events: (query) => ask('events', tenant, query),
     eventsAfter: (query) => ask('eventsAfter', tenant, query),
+    facts: (query) => ask('facts', tenant, query),
     causedBy: (id, limit) => ask('causedBy', tenant, id, limit),
     work: (id) => ask('work', tenant, id),
     workOfEvent: (id) => ask('workOfEvent', tenant, id),

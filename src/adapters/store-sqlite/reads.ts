@@ -38,6 +38,7 @@ import {
 } from './columns.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { searchEvents } from './event-search.ts'
+import { type FactReads, makeFactReads, toFact } from './facts.ts'
 import { type InstanceReads, makeInstanceReads } from './instance-reads.ts'
 import { toHistory, toInstance, toOrphan } from './instance-rows.ts'
 import { listLedger } from './ledger-list.ts'
@@ -64,7 +65,7 @@ import { countOpen, inState, listWork } from './work-list.ts'
 
 type Query<Name extends keyof TenantReads> = Parameters<TenantReads[Name]>[0]
 
-export interface Reads extends InstanceReads, RunReads, OutboxReads {
+export interface Reads extends InstanceReads, RunReads, FactReads, OutboxReads {
   event(tenant: TenantId, id: EventId): StoredEvent | null
   events(tenant: TenantId, query: Query<'events'>): Page<EventSummary>
   eventsAfter(tenant: TenantId, query: Query<'eventsAfter'>): readonly EventSummary[]
@@ -160,6 +161,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
   return {
     ...makeInstanceReads(access, page),
     ...makeRunReads(access, page),
+    ...makeFactReads(access),
     ...makeOutboxReads(access, tenantNames),
     event(tenant, id) {
       const row = get(
@@ -408,6 +410,7 @@ export function makeReads(db: DatabaseSyncInstance): Omit<Reads, 'ledger' | 'led
           version: row.version as number,
           body: fromStored(row.body as Stored),
         })),
+        facts: table('fact.*', 'fact', 'fact.id').map((row) => toFact(row, nameOf(row))),
         outbox: table('outbox.*', 'outbox', 'CAST(outbox.id AS BLOB), outbox.position').map((row) => {
           const { position: _, ...kept } = toOutboxRow(row, nameOf(row))
           return kept

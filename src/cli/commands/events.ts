@@ -20,6 +20,7 @@ interface EventOptions extends ListOptions {
   readonly from?: string
   readonly to?: string
   readonly unmatched?: boolean
+  readonly system?: boolean
   readonly follow?: boolean
 }
 
@@ -39,6 +40,7 @@ export function addEventCommands(program: Command, cli: Cli): void {
     .option('--from <when>', 'only those received since: a time, or how long ago, such as 2h')
     .option('--to <when>', 'only those received before')
     .option('--unmatched', 'only those that no route wanted')
+    .option('--system', 'also events about Millrace itself that no definition selects')
     .option('-f, --follow', 'go on with what arrives, until Ctrl-C')
     .addOption(limitOption())
   handle<EventOptions>(events, cli, (session, options, id) =>
@@ -63,7 +65,7 @@ async function listEvents(session: Session, options: EventOptions): Promise<void
   const { q, source, subject, unmatched } = options
   const query = { source, subject, ...(unmatched === true && { unmatched: true }) }
   if (options.follow === true) {
-    const stored = (['q', 'object', 'correlation', 'from', 'to'] as const).find(
+    const stored = (['q', 'object', 'correlation', 'from', 'to', 'system'] as const).find(
       (name) => options[name] !== undefined,
     )
     if (stored !== undefined)
@@ -72,6 +74,7 @@ async function listEvents(session: Session, options: EventOptions): Promise<void
   }
   const filters = {
     ...query,
+    ...(options.system === true && { system: true }),
     q,
     objectId: options.object,
     correlationId: options.correlation,

@@ -293,6 +293,7 @@ interface ReplayEventsOptions extends WhyOptions {
   readonly from?: string
   readonly to?: string
   readonly unmatched?: boolean
+  readonly system?: boolean
   readonly perSecond?: number
   readonly dryRun?: boolean
   readonly yes?: boolean
@@ -308,6 +309,7 @@ function addReplayEvents(replay: Command, cli: Cli): void {
     .option('--from <when>', 'those received since: a time, or how long ago, such as 2h')
     .option('--to <when>', 'those received before')
     .option('--unmatched', 'those that no route wanted')
+    .option('--system', 'also events about Millrace itself that no definition selected')
     .addOption(perSecondOption())
     .option('--dry-run', 'only show what would happen')
     .addOption(whyOption())
@@ -331,12 +333,13 @@ function replayEvents(
     from: momentText(options.from),
     to: momentText(options.to),
     unmatched: options.unmatched,
+    system: options.system,
   }).filter(([, value]) => value !== undefined)
   if (ids.length > 0 && chosen.length > 0) throw usageError('name events, or choose them by options')
   if (ids.length === 0 && chosen.length === 0) {
     throw usageError(
       'which events?',
-      'Name their ids, or use --source, --subject, --from, --to, --unmatched.',
+      'Name their ids, or use --source, --subject, --from, --to, --unmatched, --system.',
     )
   }
   return replay(session, {

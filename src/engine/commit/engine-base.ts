@@ -1,5 +1,6 @@
 // What every part of the engine may use, whatever its job. The compose.ts of a folder asks for this and names what else it needs.
 
+import type { SystemEvents } from '../../core/events/canonical/index.ts'
 import type { Ids } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Vars } from '../../core/routing/index.ts'
@@ -16,6 +17,8 @@ export interface EngineBase extends EngineDeps {
   readonly commits: Commits
   readonly unitOfWork: UnitOfWork
   readonly plan: PlanEvent
+  /** Which facts are written. */
+  readonly systemEvents: SystemEvents
   /** The store's time. */
   now(): Instant
   /** A job may be due now, or will be after `delayMs`. */

@@ -52,7 +52,18 @@ const PROBE = 'probe'
 export function makeConnections(
   deps: Pick<
     EngineBase,
-    'store' | 'clock' | 'random' | 'http' | 'log' | 'commits' | 'ids' | 'time' | 'plan' | 'wake'
+    | 'store'
+    | 'clock'
+    | 'random'
+    | 'http'
+    | 'log'
+    | 'commits'
+    | 'ids'
+    | 'time'
+    | 'plan'
+    | 'wake'
+    | 'systemEvents'
+    | 'now'
   > & {
     readonly registry: Registry
     readonly decisions: Decisions

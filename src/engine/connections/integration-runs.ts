@@ -18,9 +18,9 @@ import type { RunId, TenantId, WorkId } from '../../core/foundation/ids/index.ts
 import type { Instant } from '../../core/foundation/time/index.ts'
 import type { Route } from '../../core/routing/index.ts'
 import type { Write } from '../../ports/store.ts'
-import type { EngineBase, EventPlan } from '../commit/index.ts'
+import type { EngineBase } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'
-import { canonicalEvent } from '../events/index.ts'
+import { NOTHING_NOTED, type Noted, noteEvent } from '../events/index.ts'
 import type { Item } from '../leases/index.ts'
 import { type Decision, type Held, type Participant, storableError } from '../settlement/index.ts'
 import type { OutboundResponse } from './connection-types.ts'
@@ -68,7 +68,7 @@ interface Open {
 }
 
 export function makeRuns(
-  deps: Pick<EngineBase, 'store' | 'commits' | 'ids' | 'plan'> & {
+  deps: Pick<EngineBase, 'store' | 'commits' | 'ids' | 'plan' | 'systemEvents' | 'now'> & {
     readonly registry: Pick<Registry, 'isWanted'>
     /** Whether the action of the job calls a connection. */
     isOnConnection(route: Route | null): boolean
@@ -126,41 +126,27 @@ export function makeRuns(
     return rows.map((row) => ({ w: 'run.put', row }))
   }
 
-  /** null: no route wants it, or the run is about an event of this system itself. */
-  const logCompleted = (held: Held, writes: readonly Write[]): EventPlan | null => {
-    const { tenant } = held.work
-    if (!deps.registry.isWanted(tenant, COMPLETED) || isCanonical(held.event)) return null
-    const done = writes.find((write) => write.w === 'run.put' && write.row.state === 'completed')
-    if (done === undefined || done.w !== 'run.put') return null
-    const { id, connection, provider, operation, attemptCount, durationMs, httpStatus, externalRef } =
-      done.row
-    return canonicalEvent(deps, {
-      tenant,
-      subject: COMPLETED,
-      data: {
-        runId: id,
-        connection,
-        provider,
-        consumer: `connection:${connection}`,
-        workId: held.work.id,
-        eventId: held.event.id,
-        operation,
-        attempts: attemptCount,
-        durationMs,
-        httpStatus,
-        externalRef,
-      },
-      key: `${id}:${held.work.epoch}`,
-      parent: held.event,
-    })
+  /** Nothing about runs of an event of this system itself. */
+  const noteCompleted = ({ work, event }: Held, writes: readonly Write[]): Noted => {
+    if (isCanonical(event)) return NOTHING_NOTED
+    const isWanted = deps.registry.isWanted(work.tenant, COMPLETED)
+    const noted = writes.flatMap((write) =>
+      write.w === 'run.put' && write.row.state === 'completed'
+        ? [noteEvent(deps, completedDraft(work, event, write.row), isWanted)]
+        : [],
+    )
+    return {
+      writes: noted.flatMap((one) => one.writes),
+      plans: noted.flatMap((one) => one.plans),
+    }
   }
 
   const part: Participant = async (decision, { held, route }) => {
     const writes = await writesOf(held, deps.isOnConnection(route), decision)
-    const plan = writes.length === 0 ? null : logCompleted(held, writes)
+    const noted = writes.length === 0 ? NOTHING_NOTED : noteCompleted(held, writes)
     return {
-      writes: plan === null ? writes : [...writes, ...plan.writes],
-      ...(plan === null ? {} : { plans: [plan] }),
+      writes: [...writes, ...noted.writes],
+      ...(noted.plans.length === 0 ? {} : { plans: noted.plans }),
       ended(settlement) {
         // If one of its own guards refuses it, it is decided again, by what is known of the same calls.
         if (settlement === null || settlement.ok || settlement.why === 'stale') open.delete(holdOf(held))
@@ -208,6 +194,29 @@ export function makeRuns(
 }
 
 const COMPLETED = 'integration.run.completed'
+
+function completedDraft(work: Held['work'], event: Held['event'], row: NewRun) {
+  const { id, connection, provider, operation, attemptCount, durationMs, httpStatus, externalRef } = row
+  return {
+    tenant: work.tenant,
+    subject: COMPLETED,
+    data: {
+      runId: id,
+      connection,
+      provider,
+      consumer: `connection:${connection}`,
+      workId: work.id,
+      eventId: event.id,
+      operation,
+      attempts: attemptCount,
+      durationMs,
+      httpStatus,
+      externalRef,
+    },
+    key: `${id}:${work.epoch}`,
+    parent: event,
+  } as const
+}
 
 function holdOf({ work }: Pick<Held, 'work'>): string {
   return `${work.id} ${work.epoch}`

@@ -10,7 +10,7 @@ import { hashText } from '../../core/foundation/hash/index.ts'
 import type { Ids, TenantId } from '../../core/foundation/ids/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../core/foundation/json/index.ts'
 import type { EventPlan, PlanEvent } from '../commit/index.ts'
-import { nextHeader } from './emitted-events.ts'
+import { hopsOf, nextHeader } from './emitted-events.ts'
 
 /** The event it follows from; the correlation id connects the whole. */
 export type CanonicalParent = Pick<
@@ -66,12 +66,17 @@ export function canonicalEvent(
   return deps.plan(draft, data, header, dedupForMs)
 }
 
+/** The hops of an event that follows from this one. */
+export function hopsAfter(parent: Pick<CanonicalParent, 'headers'> | null): number {
+  return hopsOf(headerOf(parent)) + 1
+}
+
 /** Its dedup key. */
 export function canonicalKey(subject: CanonicalDraft['subject'], key: string): string {
   return `${subject}:${key}`
 }
 
-function headerOf(parent: CanonicalParent | null): JsonValue {
+function headerOf(parent: Pick<CanonicalParent, 'headers'> | null): JsonValue {
   if (parent === null) return {}
   try {
     return parseJson(parent.headers)

@@ -1,7 +1,7 @@
 // Events that actions emit and sources dispatch: checked, and planned like any incoming event, so that they are stored, matched
 // and counted alike. They are written with the end of the job that made them or with the event that caused them, or not at all.
 
-import { CANONICAL_HEADER } from '../../core/events/canonical/index.ts'
+import { CANONICAL_HEADER, HOPS_HEADER } from '../../core/events/canonical/index.ts'
 import type { NewEvent } from '../../core/events/event/index.ts'
 import { parseSubject } from '../../core/events/subject/index.ts'
 import { hashText } from '../../core/foundation/hash/index.ts'
@@ -21,7 +21,6 @@ export interface Emitted {
 
 /** An event that causes itself, directly or in a cycle, is stopped after this many steps. */
 const HOPS_MAX = 32
-const HOPS_HEADER = 'millrace-hops'
 /** An emitted event is deduplicated by its key for as long as a replay may emit it again. */
 const EMIT_DEDUP_MS = 30 * DAY
 
@@ -129,7 +128,7 @@ function isRecord(value: JsonValue): value is Readonly<Record<string, JsonValue>
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isNumeral(value)
 }
 
-function hopsOf(header: JsonValue): number {
+export function hopsOf(header: JsonValue): number {
   if (!isRecord(header)) return 0
   const hops = Number(header[HOPS_HEADER] ?? 0)
   return Number.isInteger(hops) && hops > 0 ? hops : 0

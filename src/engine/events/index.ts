@@ -12,3 +12,5 @@ export {
   nextHeader,
   planEmitted,
 } from './emitted-events.ts'
+export { withFacts } from './fact-reads.ts'
+export { findOrPromote, NOTHING_NOTED, type NoteDeps, type Noted, noteEvent, noteFact } from './facts.ts'

@@ -1,7 +1,7 @@
-// A store whose commits also publish every event that they append: its row in the outbox is in the same commit (BU27). Tokens
+// A store whose commits also publish every event and fact that they add: its row in the outbox is in the same commit (BU27). Tokens
 // of workflows are published where instances are planned, which knows their previous state.
 
-import { eventMessage } from '../../core/store/outbox/index.ts'
+import { eventMessage, factMessage } from '../../core/store/outbox/index.ts'
 import type { Commit, Store, Write } from '../../ports/store.ts'
 
 /** `onAdded`: a commit with something to publish was applied, or may have been. */
@@ -18,9 +18,11 @@ export function makeOutboxStore<Behind extends Store>(store: Behind, onAdded: ()
 }
 
 function withEvents(commit: Commit): Commit {
-  const rows = commit.writes.flatMap((write) =>
-    write.w === 'event.append' ? [eventMessage({ ...write.event, tenant: commit.tenant })] : [],
-  )
+  const { tenant } = commit
+  const rows = commit.writes.flatMap((write) => {
+    if (write.w === 'event.append') return [eventMessage({ ...write.event, tenant })]
+    return write.w === 'fact.add' ? [factMessage(tenant, write.fact)] : []
+  })
   if (rows.length === 0) return commit
   const added: Write = { w: 'outbox.add', rows }
   return { ...commit, writes: [...commit.writes, added] }

@@ -33,5 +33,8 @@ export function composeRetention(
     return ledgerKeepTimesOf(routes, keepTimes(tenant), config.ledgerRetentionMs)
   }
   const hasUnusable = (tenant: TenantId) => registry.hasUnusable(tenant)
-  return makeRetention({ ...deps, hasUnusable, keepTimes, ledgerKeepTimes }, config)
+  return makeRetention(
+    { ...deps, hasUnusable, keepTimes, ledgerKeepTimes, factMs: config.canonicalRetentionMs },
+    config,
+  )
 }

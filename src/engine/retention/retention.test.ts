@@ -144,6 +144,7 @@ describe('the walk', () => {
     history: 0,
     orphans: 0,
     runs: 0,
+    facts: 0,
   }
 
   function makeWalk(answers: (Partial<Pruned> | Error)[]) {
@@ -177,6 +178,7 @@ describe('the walk', () => {
             return { ...NONE, next: null, ...answer }
           },
         },
+        factMs: 7 * DAY,
         tenants: async () => [...usable],
         hasUnusable: (tenant) => unusable.has(tenant),
         keepTimes: (tenant) => keepTimesOf([], keep[tenant] ?? 0),

@@ -45,6 +45,7 @@ export function makeRetention(
     keepTimes(tenant: TenantId): KeepTimes
     /** Of the ledger, by consumer. */
     ledgerKeepTimes(tenant: TenantId): KeepTimes
+    readonly factMs: number
   },
   config: RetentionConfig,
 ): Retention {
@@ -89,6 +90,7 @@ export function makeRetention(
       tenant,
       ...deps.keepTimes(tenant),
       ledger: deps.ledgerKeepTimes(tenant),
+      factMs: deps.factMs,
       byTenant,
       after,
       scanMax: SCAN_MAX,
@@ -146,6 +148,7 @@ const none = (): Gone => ({
   history: 0,
   orphans: 0,
   runs: 0,
+  facts: 0,
 })
 
 function add(a: Gone, b: Gone): Gone {
@@ -163,6 +166,7 @@ function add(a: Gone, b: Gone): Gone {
     history: a.history + b.history,
     orphans: a.orphans + b.orphans,
     runs: a.runs + b.runs,
+    facts: a.facts + b.facts,
   }
 }
 

@@ -36,10 +36,16 @@ export async function planEscalationEvent(
       runbook,
       count,
       error: lastError,
+      workId,
+      eventId: event?.id ?? null,
+      correlationId: event?.correlationId ?? null,
+      objectType: event?.objectType ?? null,
+      objectId: event?.objectId ?? null,
       ...more,
     },
     key: id,
-    parent: null,
+    parent: event,
+    // Not that of its cause: keys made of an escalation's object must not be equal for two escalations.
     object: { type: 'escalation', id },
   })
 }

@@ -127,14 +127,23 @@ describe('a failure', () => {
     expect(await failures(at)).toEqual([])
   })
 
-  test('[FL5] waiting for a closed bucket or another job’s key is not a failure', async () => {
+  test('[FL5] a 429 opens a failure of its class without an attempt, and a success resolves it', async () => {
     const at = world(answered(429, { 'retry-after': '5' }), CREATED)
     const node = await at.node()
-    await accept(at, node)
+    const eventId = await accept(at, node)
+    expect(await failureOf(at, eventId)).toMatchObject({
+      state: 'open',
+      class: 'rate_limited',
+      attempts: 0,
+      lastError: 'answered 429',
+    })
     await at.pass(20_000)
     expect(at.calls).toHaveLength(2)
-    expect(await failures(at)).toEqual([])
-    expect(await toldOf(at)).toEqual([])
+    expect(await failureOf(at, eventId)).toMatchObject({ state: 'resolved', class: 'rate_limited' })
+    expect((await toldOf(at)).map(({ event, data }) => [event.subject, data.class ?? data.how])).toEqual([
+      ['integration.failed', 'rate_limited'],
+      ['integration.failure.resolved', 'succeeded'],
+    ])
   })
 
   test('[FL3] [ES2] all attempts failed: escalated, with an escalation beside the dead letter', async () => {
@@ -386,7 +395,7 @@ describe('the sweep', () => {
     const at = world(answered(404))
     const one = await at.node({ config: SWEEPS })
     await at.node({ name: 'two', config: SWEEPS })
-    await accept(at, one)
+    const cause = (await at.reads.event(await accept(at, one)))!
     expect(await toldOf(at, 'integration.escalation.raised')).toEqual([])
     await at.pass(3 * MINUTE)
     const told = await toldOf(at, 'integration.escalation.raised')
@@ -403,8 +412,19 @@ describe('the sweep', () => {
         runbook: null,
         count: 1,
         error: 'answered 404',
+        workId: escalation?.workId,
+        eventId: cause.id,
+        correlationId: cause.correlationId,
+        objectType: cause.objectType,
+        objectId: cause.objectId,
       },
     ])
+    expect(told[0]?.event).toMatchObject({
+      correlationId: cause.correlationId,
+      causationId: cause.id,
+      objectType: 'escalation',
+      objectId: escalation?.id,
+    })
     expect(escalation).toMatchObject({ isAnnounced: true, state: 'raised' })
   })
 

@@ -66,9 +66,10 @@ function hasFailed(work: Held['work']): boolean {
   return work.class !== null || deadLetterOf(work) !== null
 }
 
-/** Waiting for a closed bucket is not a failure. */
+/** A 429 is a failure; waiting for a bucket that was closed before the call is not. */
 function isFailedTry(attempt: Attempt | null): boolean {
-  return attempt !== null && attempt.class !== null && attempt.class !== 'rate_limited'
+  if (attempt === null || attempt.class === null) return false
+  return attempt.class !== 'rate_limited' || attempt.httpStatus !== null
 }
 
 export function makeFailures(

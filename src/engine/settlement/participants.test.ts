@@ -117,9 +117,14 @@ describe('the participants of a row', () => {
     parked: parked(DECISION_INPUT),
     dead: dead({ class: 'transient', reason: 'cap_reached', error: 'answered 503' }, DECISION_INPUT),
     'again, after a wait': again(1_000, DECISION_INPUT),
-    'again, after a refused rate': again(1_000, {
+    'again, after a closed bucket': again(1_000, {
       ...DECISION_INPUT,
-      attempt: { ...ATTEMPT, class: 'rate_limited' },
+      attempt: { ...ATTEMPT, class: 'rate_limited', httpStatus: null },
+    }),
+    'again, after a 429': again(1_000, {
+      ...DECISION_INPUT,
+      note: FAILED,
+      attempt: { ...ATTEMPT, class: 'rate_limited', httpStatus: 429 },
     }),
     'again, after a failure': again(1_000, { ...DECISION_INPUT, note: FAILED, attempt: ATTEMPT }),
   }
@@ -133,7 +138,8 @@ describe('the participants of a row', () => {
     parked: ['failure', 'failure', 'failure', 'failure lane'],
     dead: ['deadLetter failure', 'deadLetter failure', 'deadLetter failure', 'deadLetter failure lane'],
     'again, after a wait': ['', '', '', ''],
-    'again, after a refused rate': ['', '', '', ''],
+    'again, after a closed bucket': ['', '', '', ''],
+    'again, after a 429': ['failure', 'failure', 'failure', 'failure'],
     'again, after a failure': ['failure', 'failure', 'failure', 'failure'],
   }
 

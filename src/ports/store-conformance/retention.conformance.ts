@@ -23,6 +23,7 @@ const NOTHING = {
   history: 0,
   orphans: 0,
   runs: 0,
+  facts: 0,
   next: null,
 }
 

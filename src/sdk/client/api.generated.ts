@@ -2752,6 +2752,8 @@ export interface Operations {
       /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. Or the whole key of an effect, as the ledger has it. */
       readonly q?: string | undefined
       readonly unmatched?: boolean | undefined
+      /** `true`: also the events about Millrace itself that no definition selects, such as `webhook.delivered`. Pages of such a list may hold fewer items than asked for. */
+      readonly system?: boolean | undefined
     }
     answer: {
       readonly items: readonly Event[]
@@ -3626,6 +3628,8 @@ export interface Operations {
         readonly to?: string | undefined
         /** `true`: only those that nobody wanted. */
         readonly unmatched?: boolean | undefined
+        /** `true`: also the events about Millrace itself that no definition selected when they happened. */
+        readonly system?: boolean | undefined
       } | undefined
       /** Only say what would happen. */
       readonly dryRun?: boolean | undefined
@@ -4187,7 +4191,7 @@ export const OPERATIONS = {
   listDefinitions: ['GET', '/v1/definitions', ['kind']],
   listDeliveries: ['GET', '/v1/webhooks/deliveries', ['cursor', 'limit', 'subscription', 'state', 'eventId', 'from', 'to']],
   listEscalations: ['GET', '/v1/escalations', ['cursor', 'limit', 'state', 'consumer']],
-  listEvents: ['GET', '/v1/events', ['cursor', 'limit', 'source', 'subject', 'objectId', 'correlationId', 'from', 'to', 'q', 'unmatched']],
+  listEvents: ['GET', '/v1/events', ['cursor', 'limit', 'source', 'subject', 'objectId', 'correlationId', 'from', 'to', 'q', 'unmatched', 'system']],
   listFailures: ['GET', '/v1/failures', ['cursor', 'limit', 'state', 'consumer', 'class', 'cause']],
   listHeldLanes: ['GET', '/v1/lanes/held', ['cursor', 'limit']],
   listInstanceHistory: ['GET', '/v1/instances/{id}/history', ['after', 'limit']],

@@ -15,6 +15,7 @@ import {
   ESCALATION,
   EVENT,
   EVENT_REPEAT,
+  FACT,
   FAILURE,
   HISTORY,
   INSTANCE,
@@ -106,6 +107,7 @@ const LOADS: { readonly [Name in ArchiveTable]: Load<Name> } = {
   correlations: into(CORRELATION, (row) => ({ ...row, hash: hashKey(joinKey(row.tenant, row.key)) })),
   orphans: into(ORPHAN),
   runs: into(RUN, shapeRun),
+  facts: into(FACT),
   outbox: (schema, rows) => [
     prepare(
       `INSERT INTO ${schema}.outbox (position, tenant, id, subject, about, event, body, created_at) ` +
@@ -152,5 +154,5 @@ export const FILLED: readonly string[] = [
     FAILURE,
     ESCALATION,
   ].map(({ name }) => name),
-  ...[INSTANCE, HISTORY, CORRELATION, ORPHAN, RUN, OUTBOX].map(({ name }) => name),
+  ...[INSTANCE, HISTORY, CORRELATION, ORPHAN, RUN, FACT, OUTBOX].map(({ name }) => name),
 ]

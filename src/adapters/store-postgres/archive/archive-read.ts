@@ -22,6 +22,7 @@ import {
   ESCALATION,
   EVENT,
   eventList,
+  FACT,
   FAILURE,
   HISTORY,
   INSTANCE,
@@ -141,6 +142,7 @@ const WALKS: { readonly [Name in ArchiveTable]: readonly Walk<Name>[] } = {
   ],
   orphans: [{ from: ORPHAN, keys: BY_ID, read: asItIs }],
   runs: [{ from: RUN, keys: BY_ID, read: readRun }],
+  facts: [{ from: FACT, keys: BY_ID, read: asItIs }],
   outbox: [
     {
       from: { name: OUTBOX.name, columns: { ...OUTBOX.columns, position: 'int8' } },

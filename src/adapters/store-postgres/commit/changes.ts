@@ -5,6 +5,7 @@
 
 import type { Run } from '../../../core/effects/integration-run/index.ts'
 import type { LedgerEntry } from '../../../core/effects/ledger/index.ts'
+import type { Fact } from '../../../core/events/canonical/index.ts'
 import type { StoredEvent } from '../../../core/events/event/index.ts'
 import type { DeadLetter } from '../../../core/failures/dead-letter/index.ts'
 import type { Escalation } from '../../../core/failures/escalation/index.ts'
@@ -90,6 +91,7 @@ export interface Changes {
   readonly runs: Map<string, Run>
   /** `body` null: the record is removed. */
   readonly records: Map<string, Omit<RecordRow, 'body'> & { readonly body: string | null }>
+  readonly facts: Fact[]
   readonly outbox: Omit<OutboxRow, 'position'>[]
   readonly told: Pick<OutboxRow, 'tenant' | 'position'>[]
 }
@@ -126,6 +128,7 @@ export function makeView(loaded: Loaded): View {
       orphans: new Map(),
       runs: new Map(),
       records: new Map(),
+      facts: [],
       outbox: [],
       told: [],
     },

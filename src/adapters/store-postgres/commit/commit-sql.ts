@@ -11,6 +11,7 @@ import {
   ESCALATION,
   EVENT,
   EVENT_REPEAT,
+  FACT,
   FAILURE,
   HISTORY,
   INSTANCE,
@@ -119,6 +120,7 @@ export function makeGroupSql(schema: string) {
     insertRecords: insertSql(schema, RECORD),
     updateRecords: updateSql(schema, RECORD, RECORD_KEYS, RECORD_CHANGES),
     deleteRecords: deleteSql(schema, RECORD, RECORD_KEYS),
+    insertFacts: `${insertSql(schema, FACT)} ON CONFLICT DO NOTHING`,
     insertOutbox: insertSql(schema, OUTBOX),
     deleteOutbox: deleteOutboxSql(schema),
   }

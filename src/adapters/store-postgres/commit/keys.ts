@@ -274,6 +274,8 @@ function addWrite(keys: RowKeys, tenant: TenantId, write: Write): void {
     case 'record.delete':
       addRecord(keys, tenant, write.kind, write.key)
       break
+    // Its id is made for it alone: no other commit touches it.
+    case 'fact.add':
     case 'outbox.add':
     case 'outbox.delete':
       break

@@ -133,7 +133,13 @@ export const OUTBOX_PARAMETERS = {
   o_body: 'text',
 } as const satisfies Parameters
 
-const ARRAYS: Parameters = {
+export const FACT_PARAMETERS = {
+  f_tenant: 'text',
+  f_id: 'text',
+  f_body: 'text',
+} as const satisfies Parameters
+
+const ARRAYS_BEFORE: Parameters = {
   ...APPEND_PARAMETERS,
   ...ADD_PARAMETERS,
   ...SETTLE_PARAMETERS,
@@ -143,6 +149,8 @@ const ARRAYS: Parameters = {
   ...ATTEMPT_PARAMETERS,
   ...OUTBOX_PARAMETERS,
 }
+
+const ARRAYS: Parameters = { ...ARRAYS_BEFORE, ...FACT_PARAMETERS }
 
 /** How many, with the group's id and the owners. */
 export const OPTIMISTIC_PARAMETERS = 2 + Object.keys(ARRAYS).length
@@ -155,7 +163,10 @@ const SQL_TYPES: Readonly<Record<ColumnType, string>> = {
   uuid: 'uuid',
 }
 
-const declared = Object.entries(ARRAYS).map(([name, type]) => `${name} ${SQL_TYPES[type]}[]`)
+const declare = (arrays: Parameters) =>
+  Object.entries(arrays)
+    .map(([name, type]) => `${name} ${SQL_TYPES[type]}[]`)
+    .join(', ')
 
 /** `unnest(e_tenant, …) AS k(tenant, …)`: the names without their first two characters. */
 const rows = (parameters: Parameters) => {
@@ -164,15 +175,13 @@ const rows = (parameters: Parameters) => {
 }
 
 /**
- * Another list of parameters needs another name, because the version before calls this one.
+ * Another list of parameters needs another name, because the version before calls the former one.
  *
  * `state || ''`: a plan must look a job up by its id, and not search the partial indexes of leased jobs, which have an
  * entry of every job that was leased since the last vacuum.
  */
-export const COMMIT_OPTIMISTIC: LiveFunction = {
-  name: 'commit_optimistic',
-  revision: 1,
-  sql: `CREATE OR REPLACE FUNCTION {s}.commit_optimistic(p_group uuid, p_owners bigint[], ${declared.join(', ')})
+const commitSql = (name: string, arrays: Parameters, facts: string) =>
+  `CREATE OR REPLACE FUNCTION {s}.${name}(p_group uuid, p_owners bigint[], ${declare(arrays)})
 RETURNS bigint LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -255,14 +264,34 @@ BEGIN
     INSERT INTO {s}.outbox (tenant, id, subject, about, event, body, created_at)
       SELECT k.*, v_now FROM ${rows(OUTBOX_PARAMETERS)};
   END IF;
-  INSERT INTO {s}.commit_group (id, applied, at) VALUES (p_group, true, v_now);
+${facts}  INSERT INTO {s}.commit_group (id, applied, at) VALUES (p_group, true, v_now);
   RETURN v_now;
 EXCEPTION WHEN SQLSTATE 'MR001' OR unique_violation THEN
   RETURN NULL;
-END $$`,
+END $$`
+
+/** The one that nodes of the version before call, which writes no facts. */
+export const COMMIT_OPTIMISTIC: LiveFunction = {
+  name: 'commit_optimistic',
+  revision: 1,
+  sql: commitSql('commit_optimistic', ARRAYS_BEFORE, ''),
+}
+
+export const COMMIT_WITH_FACTS: LiveFunction = {
+  name: 'commit_with_facts',
+  revision: 1,
+  sql: commitSql(
+    'commit_with_facts',
+    ARRAYS,
+    `  IF f_id IS NOT NULL THEN
+    INSERT INTO {s}.fact (tenant, id, body, created_at) SELECT k.*, v_now FROM ${rows(FACT_PARAMETERS)}
+      ON CONFLICT DO NOTHING;
+  END IF;
+`,
+  ),
 }
 
 export function optimisticSql(schema: string): string {
   const types = ['uuid', 'int8[]', ...Object.values(ARRAYS).map((type) => `${type}[]`)]
-  return `SELECT ${schema}.commit_optimistic(${types.map((type, index) => `$${index + 1}::${type}`).join(', ')}) AS now`
+  return `SELECT ${schema}.commit_with_facts(${types.map((type, index) => `$${index + 1}::${type}`).join(', ')}) AS now`
 }

@@ -1,7 +1,7 @@
 // Which commits can be executed optimistically, and the parameters of that call. Pure.
 //
 // A commit qualifies if each of its guards names a row that it also writes, or a job's lease, and if each write is one
-// of the frequent ones: events, jobs outside of lanes, ledger entries, attempts, outbox. Everything else is executed
+// of the frequent ones: events, jobs outside of lanes, ledger entries, attempts, outbox, facts. Everything else is executed
 // with locks, which is always correct.
 
 import type { Buffer } from 'node:buffer'
@@ -16,6 +16,7 @@ import {
   APPEND_PARAMETERS,
   ATTEMPT_PARAMETERS,
   ENTRY_PARAMETERS,
+  FACT_PARAMETERS,
   LEASE_PARAMETERS,
   OPTIMISTIC_PARAMETERS,
   OUTBOX_PARAMETERS,
@@ -54,6 +55,7 @@ export interface Expected {
   readonly entries: Entry[]
   readonly results: Result[]
   readonly attempts: Placed<{ readonly write: Of<'attempt.append'> }>[]
+  readonly facts: Placed<{ readonly fact: Of<'fact.add'>['fact'] }>[]
   readonly outbox: Placed<{ readonly row: Of<'outbox.add'>['rows'][number] }>[]
 }
 
@@ -99,6 +101,7 @@ function isWriteCovered(
 ): boolean {
   switch (write.w) {
     case 'event.append':
+    case 'fact.add':
     case 'outbox.add':
       return true
     case 'work.add': {
@@ -141,6 +144,7 @@ export function expect(commits: readonly Commit[]): Expected {
     entries: [],
     results: [],
     attempts: [],
+    facts: [],
     outbox: [],
   }
   for (const commit of commits) addCommit(expected, commit)
@@ -190,6 +194,9 @@ function addCommit(expected: Expected, { tenant, guards, writes }: Commit): void
       case 'attempt.append':
         expected.attempts.push({ tenant, write })
         break
+      case 'fact.add':
+        expected.facts.push({ tenant, fact: write.fact })
+        break
       case 'outbox.add':
         for (const row of write.rows) expected.outbox.push({ tenant, row })
         break
@@ -234,6 +241,7 @@ export function bindOptimistic(
   add(expected.results, RESULT)
   add(expected.attempts, ATTEMPT)
   add(expected.outbox, OUTBOX)
+  add(expected.facts, FACT)
   return { bind: message.end(), bytes: message.bytes }
 }
 
@@ -362,4 +370,10 @@ const OUTBOX = makeColumns<Expected['outbox'][number], typeof OUTBOX_PARAMETERS>
   o_about: ({ row }) => row.about,
   o_event: ({ row }) => row.event,
   o_body: ({ row }) => row.body,
+})
+
+const FACT = makeColumns<Expected['facts'][number], typeof FACT_PARAMETERS>(FACT_PARAMETERS, {
+  f_tenant: ({ tenant }) => tenant,
+  f_id: ({ fact }) => fact.id,
+  f_body: ({ fact }) => fact.body,
 })

@@ -15,6 +15,7 @@ import {
   ESCALATION,
   EVENT,
   EVENT_REPEAT,
+  FACT,
   FAILURE,
   HISTORY,
   INSTANCE,
@@ -165,6 +166,12 @@ export function storeStatements(
   add(sql.insertRecords, RECORD.columns, records.inserts)
   add(sql.updateRecords, COLUMNS.records, records.updates.filter(isKept))
   add(sql.deleteRecords, COLUMNS.recordKeys, records.updates.filter(isGone))
+
+  add(
+    sql.insertFacts,
+    FACT.columns,
+    sorted(changes.facts, ({ tenant, id }) => joinKey(tenant, id)),
+  )
 
   add(sql.insertOutbox, OUTBOX.columns, changes.outbox)
   add(

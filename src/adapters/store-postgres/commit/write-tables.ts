@@ -88,6 +88,7 @@ export const WRITE_TABLES: WriteTables<CommitView> = {
   deleteRecord({ changes, loaded, tenant }, key, kind, name) {
     if (loaded.records.has(key)) changes.records.set(key, { tenant, kind, key: name, version: 0, body: null })
   },
+  addFact: ({ changes }, _key, row) => void changes.facts.push(row),
   addOutboxRow: ({ changes, loaded, tenant }, row) =>
     void changes.outbox.push({ ...row, tenant, createdAt: loaded.now }),
   deleteOutboxRow: ({ changes, tenant }, position) => void changes.told.push({ tenant, position }),

@@ -23,6 +23,7 @@ import { RENEW_AND_OUTBOX } from './step-12-renew-for-longer.ts'
 import { CLAIM_AFTER_CRASH } from './step-13-claim-after-crash.ts'
 import { INSTANT_OF_GROUPS } from './step-14-instant-of-groups.ts'
 import { ONE_KEY_OF_JOBS } from './step-15-one-key-of-jobs.ts'
+import { FACTS } from './step-16-facts.ts'
 
 export interface Migration {
   readonly number: number
@@ -56,4 +57,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { number: 13, name: 'what one crash left is claimed in parallel', sql: CLAIM_AFTER_CRASH, worksFrom: 10 },
   { number: 14, name: 'groups store their instant', sql: INSTANT_OF_GROUPS, worksFrom: 10 },
   { number: 15, name: 'jobs by tenant and id alone', sql: ONE_KEY_OF_JOBS, worksFrom: 10 },
+  { number: 16, name: 'facts', sql: FACTS, worksFrom: 10 },
 ]

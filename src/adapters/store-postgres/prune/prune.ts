@@ -1,5 +1,5 @@
 // Retention: one call continues the walk where the previous call ended, over whole partitions of events, then events,
-// ledger entries, lanes, escalations, instances, orphans and runs, then partitions of attempts and history.
+// ledger entries, lanes, escalations, instances, orphans, runs and facts, then partitions of attempts and history.
 //
 // Rows to remove are locked without waiting, and checked once more under their lock; rows that another session holds
 // are left to the next walk.
@@ -10,6 +10,7 @@ import { keepMsOf, longestKeepMs, OPEN_ENTRIES, youngestEntry } from '../../../c
 import { nowSql } from '../clock.ts'
 import { type Pool, prepare } from '../connection.ts'
 import { classifyError, toStoreError } from '../errors.ts'
+import { pruneFacts } from '../facts.ts'
 import { escapeText, makeArray } from '../parameters.ts'
 import { makePartitions } from '../partitions.ts'
 import { pruneRuns } from '../runs.ts'
@@ -23,7 +24,16 @@ type Gone = { -readonly [Name in keyof Omit<Pruned, 'next'>]: number }
 const TRIES = 3
 
 /** Walked after events and ledger, in this order. */
-const OTHERS = ['lanes', 'escalations', 'instances', 'orphans', 'runs', 'attempts', 'history'] as const
+const OTHERS = [
+  'lanes',
+  'escalations',
+  'instances',
+  'orphans',
+  'runs',
+  'facts',
+  'attempts',
+  'history',
+] as const
 
 export function makePrune(pool: Pool, schema: string): (request: PruneRequest) => Promise<Pruned> {
   const tenantsIn = makeTenantsIn(pool, schema)
@@ -53,10 +63,10 @@ async function walk(walking: Walking): Promise<Pruned> {
   const { request } = walking
   const gone: Gone = {
     ...{ events: 0, work: 0, attempts: 0, deadLetters: 0, dedup: 0, failures: 0 },
-    ...{ ledger: 0, lanes: 0, escalations: 0, instances: 0, history: 0, orphans: 0, runs: 0 },
+    ...{ ledger: 0, lanes: 0, escalations: 0, instances: 0, history: 0, orphans: 0, runs: 0, facts: 0 },
   }
   const [, name = 'events', place = request.after ?? ''] =
-    /^(events|ledger|lanes|escalations|instances|orphans|runs|attempts|history) (.*)$/s.exec(
+    /^(events|ledger|lanes|escalations|instances|orphans|runs|facts|attempts|history) (.*)$/s.exec(
       request.after ?? '',
     ) ?? []
   let left = request.scanMax
@@ -102,6 +112,13 @@ async function walk(walking: Walking): Promise<Pruned> {
       gone.runs += runs
       left -= seen
       if (last !== null) return { ...gone, next: `runs ${last}` }
+      continue
+    }
+    if (kind === 'facts') {
+      const { last, seen, facts } = await pruneFacts(walking, name === kind ? place : '', left)
+      gone.facts = facts
+      left -= seen
+      if (last !== null) return { ...gone, next: `facts ${last}` }
       continue
     }
     if (kind === 'attempts' || kind === 'history') {

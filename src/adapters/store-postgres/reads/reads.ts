@@ -18,6 +18,7 @@ import {
   ESCALATION,
   eventList,
   eventSummaryList,
+  FACT,
   FAILURE,
   HISTORY,
   INSTANCE,
@@ -133,6 +134,14 @@ export function makeTenantReads(query: Query, schema: string, tenant: TenantId):
         prepare(
           `SELECT ${eventSummaryList(schema, 't')} FROM ${schema}.event AS t WHERE t.tenant = $1::text ` +
             'AND t.id > $2::text AND t.id < $3::text ORDER BY t.id LIMIT $4::int8',
+          [escapeText(tenant), escapeText(after), escapeText(below), limit],
+        ),
+      ),
+    facts: ({ after, below, limit, order }) =>
+      query(
+        prepare(
+          `SELECT ${selectList('t', Object.keys(FACT.columns))} FROM ${schema}.fact AS t WHERE t.tenant = $1::text ` +
+            `AND t.id > $2::text AND t.id < $3::text ORDER BY t.id${order === 'oldest' ? '' : ' DESC'} LIMIT $4::int8`,
           [escapeText(tenant), escapeText(after), escapeText(below), limit],
         ),
       ),
@@ -350,9 +359,10 @@ export function makeSystemReads(query: Query, snapshot: Snapshot, schema: string
           ordered(ORPHAN, 't.tenant, t.id'),
           ordered(RUN, 't.tenant, t.id'),
           ordered(RECORD, 't.tenant, t.kind, t.key'),
+          ordered(FACT, 't.tenant, t.id'),
           ordered(OUTBOX, 't.tenant, t.id, t.position'),
         ])
-      const [instances, history, correlations, orphans, runs, records, outbox] = others
+      const [instances, history, correlations, orphans, runs, records, facts, outbox] = others
       return {
         events: events.map(readEvent),
         work,
@@ -368,6 +378,7 @@ export function makeSystemReads(query: Query, snapshot: Snapshot, schema: string
         orphans,
         runs: runs.map(readRun),
         records,
+        facts,
         outbox,
       }
     },

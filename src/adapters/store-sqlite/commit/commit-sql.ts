@@ -204,6 +204,7 @@ export function prepareCommitSql(db: DatabaseSyncInstance) {
         ' ON CONFLICT (tenant, kind, key) DO UPDATE SET version = excluded.version, body = excluded.body',
     ),
     deleteRecord: db.prepare('DELETE FROM record WHERE tenant = ? AND kind = ? AND key = ?'),
+    addFact: db.prepare('INSERT OR IGNORE INTO fact (tenant, id, created_at, body) VALUES (?, ?, ?, ?)'),
     addOutboxRow: db.prepare(
       'INSERT INTO outbox (tenant, id, subject, about, event_id, body, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
     ),

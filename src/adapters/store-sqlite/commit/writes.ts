@@ -194,6 +194,9 @@ export function applyWrite(
     case 'record.delete':
       session.sql.deleteRecord.run(no, write.kind, toStored(write.key))
       return
+    case 'fact.add':
+      session.sql.addFact.run(no, write.fact.id, now, toStored(write.fact.body))
+      return
     case 'outbox.add':
       for (const row of write.rows) addOutboxRow(session, now, no, row)
       return

@@ -27,6 +27,7 @@ export const none = (): Gone => ({
   history: 0,
   orphans: 0,
   runs: 0,
+  facts: 0,
 })
 
 /** What a scan found. */

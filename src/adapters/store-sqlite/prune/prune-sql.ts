@@ -29,6 +29,10 @@ export function preparePruneSql(db: DatabaseSyncInstance) {
     untold: db.prepare('SELECT 1 FROM outbox WHERE event_id = ?2 AND +tenant = ?1 LIMIT 1'),
     pruneAttempts: db.prepare(`DELETE FROM attempt WHERE work IN (SELECT seq FROM work WHERE ${OF_EVENT})`),
     pruneWork: db.prepare(`DELETE FROM work WHERE ${OF_EVENT}`),
+    someFacts: db.prepare(
+      'SELECT id, created_at FROM fact WHERE tenant = ? AND id > ? AND id < ? ORDER BY id LIMIT ?',
+    ),
+    pruneFact: db.prepare('DELETE FROM fact WHERE tenant = ? AND id = ?'),
     pruneRuns: db.prepare(
       'DELETE FROM run WHERE work_id IS NOT NULL AND work_id IN' +
         ` (SELECT id FROM work WHERE ${OF_EVENT}) AND +tenant = ?2`,

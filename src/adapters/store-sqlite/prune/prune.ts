@@ -1,11 +1,12 @@
 // Retention: events that nothing needs any more are removed, with everything that depends on them; then ledger entries,
-// lanes, escalations, instances, orphans and runs. Scanning needs no transaction (no other process writes), so a scan
+// lanes, escalations, instances, orphans, runs and facts. Scanning needs no transaction (no other process writes), so a scan
 // that finds nothing costs no flush.
 
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { Pruned, PruneRequest } from '../../../core/store/retention/index.ts'
 import { keeperOf, keepMsOf, pruneEnd } from '../../../core/store/retention/index.ts'
 import { findOwnHash } from '../commit/keys.ts'
+import { walkFacts } from '../facts.ts'
 import { walkRuns } from '../runs.ts'
 import type { Session } from '../session.ts'
 import { fromStored, type Stored } from '../text-values.ts'
@@ -31,6 +32,7 @@ const WALKS = {
   instances: walkInstances,
   orphans: walkOrphans,
   runs: walkRuns,
+  facts: walkFacts,
 }
 const NAMES = Object.keys(WALKS) as (keyof typeof WALKS)[]
 

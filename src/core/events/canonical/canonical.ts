@@ -35,6 +35,11 @@ const ESCALATED = {
   runbook: null,
   count: 1,
   error: 'answered 404',
+  workId: FAILED.workId,
+  eventId: FAILED.eventId,
+  correlationId: '0197c3f0-6bff-7000-8000-0097bf2f1e4d',
+  objectType: 'order',
+  objectId: '1042',
 }
 
 const DELIVERY = {
@@ -132,7 +137,7 @@ export const CANONICAL_EVENTS = {
     example: { ...CREDENTIAL, token: '9f86d081884c7d659a2feaa0c55ad015', from: 3, note: null },
   },
   'integration.credential.rotated': {
-    type: 'IntegrationCredentialRotated',
+    type: 'CredentialRotated',
     description: 'A new secret was verified and is in use; the prior one stays good until `oldUntil`.',
     example: {
       ...CREDENTIAL,
@@ -144,7 +149,7 @@ export const CANONICAL_EVENTS = {
   },
   'integration.run.completed': {
     type: 'IntegrationRunCompleted',
-    description: 'A call on a connection did what it was for. Told where somebody wants it.',
+    description: 'A call on a connection did what it was for.',
     example: {
       ...CONNECTION,
       runId: 'run_0197c3f0-6c00-7000-8000-0097bf2f1e4d',

@@ -9,3 +9,17 @@ export {
   isCanonical,
   isCanonicalSource,
 } from './canonical.ts'
+export {
+  correlationOf,
+  type Fact,
+  type FactContent,
+  factId,
+  HOPS_HEADER,
+  isFactWanted,
+  type NewFact,
+  packFact,
+  SYSTEM_EVENTS,
+  type SystemEvents,
+  subjectOfFact,
+  unpackFact,
+} from './fact.ts'

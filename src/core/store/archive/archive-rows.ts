@@ -54,6 +54,7 @@ const FIELDS: { readonly [Table in ArchiveTable]: ColumnsOf<ArchiveRows[Table]> 
   correlations: ROW_COLUMNS.correlations,
   orphans: ROW_COLUMNS.orphans,
   runs: ROW_COLUMNS.runs,
+  facts: ROW_COLUMNS.facts,
   outbox: ROW_COLUMNS.outbox,
 }
 

@@ -6,6 +6,7 @@
 
 import type { Run } from '../../effects/integration-run/index.ts'
 import type { LedgerEntry } from '../../effects/ledger/index.ts'
+import type { Fact } from '../../events/canonical/index.ts'
 import type { NewEvent } from '../../events/event/index.ts'
 import type { DeadLetter } from '../../failures/dead-letter/index.ts'
 import type { Escalation, NewEscalation } from '../../failures/escalation/index.ts'
@@ -97,6 +98,7 @@ export interface WriteTables<Tx> {
   putRun(tx: Tx, key: string, row: Run): void
   putRecord(tx: Tx, key: string, row: RecordRow): void
   deleteRecord(tx: Tx, key: string, kind: RecordKind, name: string): void
+  addFact(tx: Tx, key: string, row: Fact): void
   addOutboxRow(tx: Tx, row: NewOutboxRow): void
   deleteOutboxRow(tx: Tx, position: number): void
 }
@@ -196,6 +198,11 @@ export function applyWrite<Item extends LaneItem, Tx>(
     case 'record.delete': {
       const { kind, key } = write
       tables.deleteRecord(tx, joinKey(tenant, kind, key), kind, key)
+      break
+    }
+    case 'fact.add': {
+      const { id, body } = write.fact
+      tables.addFact(tx, joinKey(tenant, id), { id, tenant, createdAt: moment.now, body })
       break
     }
     case 'outbox.add':

@@ -2,6 +2,7 @@
 
 import type { NewRun } from '../../effects/integration-run/index.ts'
 import type { LedgerProof, NewLedgerEntry } from '../../effects/ledger/index.ts'
+import type { NewFact } from '../../events/canonical/index.ts'
 import type { NewEvent } from '../../events/event/index.ts'
 import type { NewDeadLetter } from '../../failures/dead-letter/index.ts'
 import type { NewEscalation } from '../../failures/escalation/index.ts'
@@ -159,6 +160,8 @@ export type Write =
     }
   /** Nothing happens if it is absent. A caller that must not delete another caller's newer record guards its version. */
   | { readonly w: 'record.delete'; readonly kind: RecordKind; readonly key: string }
+  /** An event of this system in compact form: without a dedup key, and never matched. Nothing happens if the id exists. */
+  | { readonly w: 'fact.add'; readonly fact: NewFact }
   /** After everything that earlier commits added about the same rows. */
   | { readonly w: 'outbox.add'; readonly rows: readonly NewOutboxRow[] }
   /** Nothing happens for positions that are gone or belong to another tenant. */

@@ -3,7 +3,7 @@
 export { BUS_PREFIX, encodeToken, eventSubject, tokenSubject } from './bus-subjects.ts'
 export type { NewOutboxRow, OutboxRow } from './outbox.ts'
 export { judgeLease, parseLease, RELAY_LEASE_MS, type RelayLease } from './outbox-lease.ts'
-export { eventMessage, messageOf, type OutboxMessage } from './outbox-message.ts'
+export { eventMessage, factMessage, messageOf, type OutboxMessage } from './outbox-message.ts'
 export { publishInOrder, type Sent } from './publish-order.ts'
 export {
   carriesData,

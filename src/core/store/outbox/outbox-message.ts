@@ -1,7 +1,9 @@
 // Converts a row of the outbox to a bus message.
 
+import { type NewFact, subjectOfFact, unpackFact } from '../../events/canonical/index.ts'
 import { type EventSummary, type StoredEvent, showEnvelope } from '../../events/event/index.ts'
 import { encryptedProblem, isEncrypted, redact } from '../../events/sensitive/index.ts'
+import type { EventId, TenantId } from '../../foundation/ids/index.ts'
 import { parseJson, stringifyJson } from '../../foundation/json/index.ts'
 import { eventSubject } from './bus-subjects.ts'
 import type { NewOutboxRow, OutboxRow } from './outbox.ts'
@@ -23,6 +25,11 @@ export function eventMessage({
   return { id, subject: eventSubject(tenant, subject), about: 'event', event: id, body: null }
 }
 
+/** A fact is published as its event: the message has its body. */
+export function factMessage(tenant: TenantId, { id, body }: NewFact): NewOutboxRow {
+  return { id, subject: eventSubject(tenant, subjectOfFact(body)), about: 'event', event: null, body }
+}
+
 /** null: the event to publish is gone. */
 export function messageOf(
   row: OutboxRow,
@@ -32,13 +39,14 @@ export function messageOf(
   const { id, tenant, about, body } = row
   const to = { id, subject: `${prefix}.${row.subject}` }
   if (about === 'event') {
-    if (event === undefined) return null
+    const found = body === null ? event : eventOf(row, body)
+    if (found === undefined) return null
     const headers = {
       'millrace-tenant': headerText(tenant),
-      'millrace-subject': headerText(event.subject),
-      'millrace-correlation': headerText(event.correlationId),
+      'millrace-subject': headerText(found.subject),
+      'millrace-correlation': headerText(found.correlationId),
     }
-    return { ...to, headers, body: showEvent(event) }
+    return { ...to, headers, body: showEvent(found) }
   }
   const headers = { 'millrace-tenant': headerText(tenant) }
   if (body === null) return { ...to, headers, body: '' }
@@ -46,6 +54,10 @@ export function messageOf(
   const message = parseJson(body) as unknown as TokenMessage
   const since = message.since ?? new Date(row.createdAt).toISOString()
   return { ...to, headers, body: stringifyJson({ ...message, since }) }
+}
+
+function eventOf({ id, tenant, createdAt }: OutboxRow, body: string): StoredEvent {
+  return unpackFact({ id: id as EventId, tenant, createdAt, body })
 }
 
 /** The envelope as the API lists it, with its payload; sensitive values are hidden. */

@@ -8,9 +8,9 @@ export interface NewOutboxRow {
   readonly id: string
   readonly subject: string
   readonly about: 'event' | 'token'
-  /** Of the published event; null: it is not one. */
+  /** Of the published event; null: it is a token, or an event whose fact is the body. */
   readonly event: EventId | null
-  /** The content; null for an event, whose own row has it, and for a token that left. */
+  /** The content; null for an event that has a row of its own, and for a token that left. */
   readonly body: string | null
 }
 

@@ -13,6 +13,7 @@ export {
   type Pruned,
   type PruneRequest,
   pruneEnd,
+  pruneFactsEnd,
   pruneRunsEnd,
   shortestKeepMs,
   youngestEntry,

@@ -47,6 +47,11 @@ export function shortestKeepMs({ keepMs, otherwiseMs }: KeepTimes): number {
   return Math.min(otherwiseMs, ...Object.values(keepMs))
 }
 
+/** Facts from this id on are too young: a scan by id ends there. */
+export function pruneFactsEnd(factMs: number, now: Instant): EventId {
+  return eventIdAt(now - factMs + CLOCK_MARGIN_MS)
+}
+
 /** Runs from this id on were touched since: a scan by id ends there. */
 export function pruneRunsEnd(times: KeepTimes, now: Instant): RunId {
   return runIdAt(now - longestKeepMs(times) + CLOCK_MARGIN_MS)
@@ -75,13 +80,15 @@ export interface PruneRequest extends KeepTimes {
   readonly tenant: TenantId
   /** Where the scan continues: `next` of the previous call, opaque to the caller; null from the start. */
   readonly after: string | null
-  /** How many events, entries, lanes, escalations, instances, orphans and runs one call examines. */
+  /** How many events, entries, lanes, escalations, instances, orphans, runs and facts one call examines. */
   readonly scanMax: number
   /**
    * How long the ledger remembers, by consumer. An entry is deleted when it is done or released, was settled longer ago than
    * that, and its event is gone; an earlier generation goes with the one that followed it. Left out: the ledger stays.
    */
   readonly ledger?: KeepTimes
+  /** How long facts are stored. Left out: they stay. */
+  readonly factMs?: number
   /**
    * How long each tenant stores its events, as far as the caller knows. A store that drops old events of all tenants together
    * does so when they have expired for all; the result then counts all of them. Left out: no other tenant's events are deleted.
@@ -111,5 +118,6 @@ export interface Pruned {
   readonly orphans: number
   /** With their job; without one, untouched for as long as events are stored. */
   readonly runs: number
+  readonly facts: number
   readonly next: string | null
 }

@@ -5,6 +5,7 @@
 
 import type { Run } from '../../effects/integration-run/index.ts'
 import type { LedgerEntry } from '../../effects/ledger/index.ts'
+import type { Fact } from '../../events/canonical/index.ts'
 import type { StoredEvent } from '../../events/event/index.ts'
 import type { DeadLetter } from '../../failures/dead-letter/index.ts'
 import type { Escalation } from '../../failures/escalation/index.ts'
@@ -53,6 +54,7 @@ export interface StoredRows {
   }
   readonly orphans: Orphan
   readonly runs: Run
+  readonly facts: Fact
   /** Messages still to be published, at the position that gives their order. */
   readonly outbox: OutboxRow
 }
@@ -286,6 +288,7 @@ export const ROW_COLUMNS = {
     createdAt: 'whole',
     updatedAt: 'whole',
   },
+  facts: { tenant: 'text', id: 'text', body: 'text', createdAt: 'whole' },
   outbox: {
     tenant: 'text',
     position: 'whole',

@@ -19,6 +19,7 @@ import {
   tenantsInStore,
 } from '../../commit/index.ts'
 import type { EngineConfig } from '../../config.ts'
+import { withFacts } from '../../events/index.ts'
 import { type InternalDeadLetterActions, mustSayWhy, type ReplayOptions } from '../dead-letter-actions.ts'
 import { countDeadLetters } from './dead-letter-pages.ts'
 import type { PreviewDeps } from './judge-replay.ts'
@@ -182,7 +183,7 @@ export function makeBulkReplays(
   }
 
   const replaySome = async (tenant: TenantId, { version }: StoredReplay, replay: ListedReplay) => {
-    const next = await readRows(store.forTenant(tenant), replay, PIECE_MAX)
+    const next = await readRows(store, tenant, replay, PIECE_MAX)
     const { count, waitMs } = sizePiece(
       replay.perSecond,
       next.rows.map((row) => perMinuteOf(tenant, row)),
@@ -371,8 +372,9 @@ export function makeBulkReplays(
       const filter = namedOnce(asked)
       // Events that arrive from now on are matched on arrival, and not part of it.
       const to = Math.min(filter.to ?? Number.POSITIVE_INFINITY, time.now() + 1)
+      const reads = store.forTenant(tenant)
       const events = await findEvents(
-        store.forTenant(tenant),
+        filter.system === true ? withFacts(reads) : reads,
         filter.ids === undefined ? { ...filter, to } : filter,
       )
       if (events.length === 0)
@@ -392,7 +394,7 @@ export function makeBulkReplays(
       const { status, document } = subscriptionFor(registry, tenant, filter)
       if (status === 'disabled')
         throw new AppError('subscription_disabled', `${document.name} is disabled; enable it, then recover`)
-      const walk = await beginWalk(store.forTenant(tenant), filter)
+      const walk = await beginWalk(withFacts(store.forTenant(tenant)), filter)
       return beginAs(tenant, { of: 'deliveries', filter, walk }, 0, { force }, decided)
     },
 

@@ -9,7 +9,7 @@ import type { Source } from '../../../core/ingest/source/index.ts'
 import type { WorkRow } from '../../../core/queue/work/index.ts'
 import type { Route } from '../../../core/routing/index.ts'
 import { receivedEvent } from '../../commit/index.ts'
-import { draftDispatched } from '../../events/index.ts'
+import { draftDispatched, withFacts } from '../../events/index.ts'
 import { findDispatched } from '../../ingest/index.ts'
 import {
   type DispatchedEvent,
@@ -61,8 +61,9 @@ export async function previewEvents(
   tenant: TenantId,
   filter: EventFilter,
 ): Promise<EventsPreview> {
-  const reads = deps.store.forTenant(tenant)
-  const found = await findEvents(reads, filter)
+  const stored = deps.store.forTenant(tenant)
+  const reads = withFacts(stored)
+  const found = await findEvents(filter.system === true ? reads : stored, filter)
   const shown = found.slice(0, ITEMS_MAX)
   const seen: { id: EventId; subject: string | null; consumers: readonly Seen[] }[] = []
   for (let start = 0; start < shown.length; start += AT_ONCE) {

@@ -4,6 +4,7 @@
 // record's version, by the subscription's version guard and by the version of each dead letter: a crash, a second node,
 // a second recovery or an operator who retries meanwhile duplicates nothing and loses nothing.
 
+import { isCanonicalSource } from '../../../core/events/canonical/index.ts'
 import type { EventSummary } from '../../../core/events/event/index.ts'
 import { AppError } from '../../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
@@ -15,6 +16,7 @@ import type { TenantReads } from '../../../ports/store.ts'
 import { decidedText } from '../../access/index.ts'
 import type { EngineBase } from '../../commit/index.ts'
 import type { Registry } from '../../definitions/index.ts'
+import { findOrPromote, withFacts } from '../../events/index.ts'
 import { lineOf } from '../../observe/index.ts'
 import { newWork } from '../../planning/index.ts'
 import { addDelivery, newDelivery, readDeliveryVersion } from '../../webhooks/index.ts'
@@ -76,13 +78,17 @@ export async function prepareRecovery(
   const { store } = deps
   const { filter, walk } = replay
   const deliveryVersion = await readDeliveryVersion(store, tenant, subscription.consumer)
-  const reads = store.forTenant(tenant)
+  const reads = withFacts(store.forTenant(tenant))
   const bounds = { found: most, walked: WALKED_MAX, payloads: PAYLOADS_MAX }
   const step = await walkEvents({ ...deps, reads, subscription, filter }, walk.after, bounds)
   const prepared: Prepared[] = []
   // Sequentially: the ids of the jobs must follow the order of the events, for ordered deliveries.
-  for (const found of step.found)
-    if (isRecovered(found, filter)) prepared.push(await prepareFound(deps, replay, subscription.route, found))
+  for (const found of step.found) {
+    if (!isRecovered(found, filter)) continue
+    // Jobs are added for events alone.
+    if (isCanonicalSource(found.summary.source)) await findOrPromote(store, tenant, found.summary.id)
+    prepared.push(await prepareFound(deps, replay, subscription.route, found))
+  }
   const base: Recovery = {
     ...replay,
     nextAt: then.nextAt(prepared.length),

@@ -8,8 +8,9 @@ import type { StoredEvent } from '../../../core/events/event/index.ts'
 import type { DeadLetter } from '../../../core/failures/dead-letter/index.ts'
 import { AppError, type ErrorCode } from '../../../core/foundation/errors/index.ts'
 import type { DeadLetterId, EventId, TenantId } from '../../../core/foundation/ids/index.ts'
-import type { Guard, TenantReads, Write } from '../../../ports/store.ts'
+import type { Guard, Store, TenantReads, Write } from '../../../ports/store.ts'
 import { type Commits, orFail, retrying } from '../../commit/index.ts'
+import { findOrPromote } from '../../events/index.ts'
 import type { PreparedReplay } from '../dead-letter-actions.ts'
 import { readDeadLetters } from './dead-letter-pages.ts'
 import {
@@ -41,14 +42,20 @@ function isListed(replay: ListedReplay): boolean {
 /** All but recoveries, which walk (recover-deliveries.ts). */
 export type ListedReplay = Exclude<BulkReplay, { of: 'deliveries' }>
 
-export async function readRows(reads: TenantReads, replay: ListedReplay, max: number): Promise<NextRows> {
+export async function readRows(
+  store: Pick<Store, 'commit' | 'forTenant'>,
+  tenant: TenantId,
+  replay: ListedReplay,
+  max: number,
+): Promise<NextRows> {
+  const reads = store.forTenant(tenant)
   if (replay.of === 'deadLetters' && replay.filter.ids === undefined) {
     const page = await readDeadLetters(reads, replay.filter, replay.after, max)
     return { rows: page.deadLetters, after: page.after, isLast: page.after === null }
   }
   const from = replay.replayed + replay.refused
   const rows = await (replay.of === 'events'
-    ? readEvents(reads, await readList(reads, replay.id, from, max))
+    ? readEvents(store, tenant, await readList(reads, replay.id, from, max))
     : readNamed(reads, replay.filter.ids?.slice(from, from + max) ?? []))
   return { rows, after: null, isLast: rows.length === 0 || from + rows.length >= replay.total }
 }
@@ -57,8 +64,13 @@ function readNamed(reads: TenantReads, ids: readonly DeadLetterId[]): Promise<re
   return Promise.all(ids.map(async (id) => (await reads.deadLetter(id)) ?? id))
 }
 
-function readEvents(reads: TenantReads, ids: readonly EventId[]): Promise<readonly (Row | RowId)[]> {
-  return Promise.all(ids.map(async (id) => (await reads.event(id)) ?? id))
+/** A fact becomes an event: it gets jobs. */
+function readEvents(
+  store: Pick<Store, 'commit' | 'forTenant'>,
+  tenant: TenantId,
+  ids: readonly EventId[],
+): Promise<readonly (Row | RowId)[]> {
+  return Promise.all(ids.map(async (id) => (await findOrPromote(store, tenant, id)) ?? id))
 }
 
 interface Refusal {

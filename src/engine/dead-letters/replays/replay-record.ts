@@ -40,6 +40,8 @@ export interface EventFilter {
   readonly from?: Instant
   readonly to?: Instant
   readonly unmatched?: boolean
+  /** Also facts: events of this system that no definition selected. */
+  readonly system?: boolean
 }
 
 /**

@@ -38,7 +38,7 @@ describe('an attempt', () => {
     const id = await accept(world, node)
     expect(commits.map(({ writes }) => writes.map(({ w }) => w))).toEqual([
       ['event.append', 'work.add'],
-      ['work.settle', 'attempt.append'],
+      ['work.settle', 'attempt.append', 'fact.add'],
     ])
     const work = await workOf(world, id)
     expect(work).toMatchObject({ kind: 'delivery', consumer: 'subscription:crm', state: 'done', attempts: 1 })

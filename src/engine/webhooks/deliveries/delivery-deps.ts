@@ -12,7 +12,7 @@ import type { SlotLending } from './slot-lending.ts'
 export interface DeliveryDeps
   extends Pick<
     EngineBase,
-    'store' | 'clock' | 'random' | 'http' | 'vault' | 'log' | 'ids' | 'time' | 'plan'
+    'store' | 'clock' | 'random' | 'http' | 'vault' | 'log' | 'ids' | 'time' | 'plan' | 'systemEvents' | 'now'
   > {
   readonly registry: Registry
   readonly lease: Lease

@@ -90,20 +90,18 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
     end: DeliveryEnd,
     how: Parameters<typeof deliveryEvent>[4],
   ): Promise<Settlement> => {
-    const plan = deliveryEvent(deps, item, document.name, end, how)
-    if (plan === null) return settler.settle(item, route, decision)
-    return settleWith(plan, item, route, decision)
+    const noted = deliveryEvent(deps, item, document.name, end, how)
+    const writes = noted.writes.length === 0 ? decision.writes : [...decision.writes, ...noted.writes]
+    if (noted.plans.length === 0) return settler.settle(item, route, { ...decision, writes })
+    return settleWith(noted.plans, item, route, { ...decision, writes })
   }
 
   const settleWith = async (
-    plan: EventPlan,
+    plans: readonly EventPlan[],
     item: Item,
     route: Route,
     decision: Decision,
-  ): Promise<Settlement> => {
-    const writes = [...decision.writes, ...plan.writes]
-    return await settler.settle(item, route, { ...decision, writes, plans: [plan] })
-  }
+  ): Promise<Settlement> => await settler.settle(item, route, { ...decision, plans })
 
   const logLine = (
     item: Item,

@@ -1,20 +1,18 @@
-// The event about the end of a delivery, in the commit of that end: only if a subscription wants it, and never about deliveries
-// of such events, which would loop.
+// The event about the end of a delivery, in the commit of that end: a fact, unless a definition selects it. Deliveries of system
+// events have none: it would loop.
 
 import { isCanonical } from '../../../core/events/canonical/index.ts'
 import type { JsonValue } from '../../../core/foundation/json/index.ts'
-import type { EngineBase, EventPlan, UnitOfWork } from '../../commit/index.ts'
+import type { UnitOfWork } from '../../commit/index.ts'
 import type { Registry } from '../../definitions/index.ts'
-import { canonicalEvent } from '../../events/index.ts'
+import { NOTHING_NOTED, type NoteDeps, type Noted, noteEvent, noteFact } from '../../events/index.ts'
 import type { Item } from '../../leases/index.ts'
 
 export type DeliveryEnd = 'webhook.delivered' | 'webhook.dead'
 
-/**
- * null: no subscription wants it. Otherwise the plan and its writes belong to the commit of the end.
- */
+/** Belongs to the commit of the end. */
 export function deliveryEvent(
-  deps: Pick<EngineBase, 'ids' | 'plan'> & {
+  deps: NoteDeps & {
     readonly registry: Pick<Registry, 'candidates' | 'isWanted' | 'needsNewerVersion'>
     readonly unitOfWork: Pick<UnitOfWork, 'release'>
   },
@@ -22,23 +20,25 @@ export function deliveryEvent(
   subscription: string,
   end: DeliveryEnd,
   how: { readonly [name: string]: JsonValue },
-): EventPlan | null {
+): Noted {
+  if (isCanonical(event)) return NOTHING_NOTED
   const { tenant, consumer } = work
-  if (!deps.registry.isWanted(tenant, end)) return null
-  const wanting = deps.registry.candidates(tenant, end)
-  // A subscription gets no events about its own deliveries.
-  const isOwnAlone = wanting.length === 1 && wanting[0]?.consumer === consumer
-  if (isOwnAlone && !deps.registry.needsNewerVersion(tenant)) return null
-  if (isCanonical(event)) return null
-  const plan = canonicalEvent(deps, {
+  const draft = {
     tenant,
     subject: end,
     data: { deliveryId: work.id, eventId: event.id, subject: event.subject, subscription, consumer, ...how },
     key: `${work.id}:${work.epoch}`,
     parent: event,
-  })
-  if (plan.writes.length > 1 || (plan.begins?.length ?? 0) > 0) return plan
+  }
+  if (!deps.registry.isWanted(tenant, end)) return noteFact(deps, draft)
+  const wanting = deps.registry.candidates(tenant, end)
+  // A subscription gets no events about its own deliveries.
+  const isOwnAlone = wanting.length === 1 && wanting[0]?.consumer === consumer
+  if (isOwnAlone && !deps.registry.needsNewerVersion(tenant)) return noteFact(deps, draft)
+  const noted = noteEvent(deps, draft, true)
+  const [plan] = noted.plans
+  if (plan === undefined || plan.writes.length > 1 || (plan.begins?.length ?? 0) > 0) return noted
   // Their conditions are false.
   deps.unitOfWork.release([plan])
-  return null
+  return noteFact(deps, draft)
 }

@@ -44,7 +44,8 @@ export interface Beside {
   readonly rows?: readonly KnownRow[]
 }
 
-export interface InstanceDeps extends Pick<EngineBase, 'store' | 'commits' | 'encryption' | 'time' | 'plan'> {
+export interface InstanceDeps
+  extends Pick<EngineBase, 'store' | 'commits' | 'encryption' | 'time' | 'plan' | 'systemEvents' | 'now'> {
   readonly planning: PlanDeps
   readonly planEnd: PlanEnd
   /** Changes are published to the bus. */

@@ -23,7 +23,7 @@ import {
 } from '../../../core/workflows/machine/index.ts'
 import type { Guard, TenantReads, Write } from '../../../ports/store.ts'
 import type { EventPlan, PlannedJob } from '../../commit/index.ts'
-import { canonicalEvent, findHopsFault } from '../../events/index.ts'
+import { findHopsFault, type Noted, noteEvent } from '../../events/index.ts'
 import { sizeOf } from '../../leases/index.ts'
 import { cancelled } from '../../settlement/index.ts'
 import { type KnownRow, planCorrelation } from './correlation-rows.ts'
@@ -96,10 +96,9 @@ export async function planEffects(
     for (const effect of ofType(stepped.effects, 'tellParent'))
       writes.push(...(await signalParent(deps, tenant, effect)))
     for (const [index, effect] of ofType(stepped.effects, 'announce').entries()) {
-      const plan = announce(deps, change, instance, effect, index)
-      if (plan === null) continue
-      plans.push(plan)
-      writes.push(...plan.writes)
+      const noted = announce(deps, change, instance, effect, index)
+      plans.push(...noted.plans)
+      writes.push(...noted.writes)
     }
     // Last: they take slots, which the unit of work releases or uses.
     const steps = addWork(deps, change, instance, adding)
@@ -311,19 +310,18 @@ function raise(
   }
 }
 
-/** Only if something selects it: the history has it in any case. */
+/** An event if something selects it; otherwise a fact beside the history. */
 function announce(
   deps: InstanceDeps,
   { tenant, origin }: Change,
   { id, revision }: Instance,
   { subject, data }: Effect<'announce'>,
   index: number,
-): EventPlan | null {
-  if (!deps.planning.registry.isWanted(tenant, subject)) return null
+): Noted {
   // Instances that start each other in a cycle are stopped as events are.
-  if (findHopsFault(origin.header()) !== null) return null
-  return canonicalEvent(
-    { ids: deps.planning.ids, plan: deps.plan },
+  const isWanted = deps.planning.registry.isWanted(tenant, subject) && findHopsFault(origin.header()) === null
+  return noteEvent(
+    { ids: deps.planning.ids, plan: deps.plan, systemEvents: deps.systemEvents, now: deps.now },
     {
       tenant,
       subject: subject as `workflow.${string}`,
@@ -332,6 +330,7 @@ function announce(
       parent: origin.event,
       object: { type: 'instance', id },
     },
+    isWanted,
   )
 }
 

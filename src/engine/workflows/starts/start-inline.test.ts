@@ -51,6 +51,8 @@ describe('an instance that starts inline', () => {
       'instance.put',
       'history.append',
       'correlation.put',
+      'fact.add',
+      'fact.add',
       'work.add',
     ])
     const [instance] = await instancesOf(world)

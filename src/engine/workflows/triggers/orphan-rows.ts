@@ -4,13 +4,12 @@
 import { isCanonical } from '../../../core/events/canonical/index.ts'
 import type { StoredEvent } from '../../../core/events/event/index.ts'
 import { hashText } from '../../../core/foundation/hash/index.ts'
-import type { Ids, OrphanId, WorkId } from '../../../core/foundation/ids/index.ts'
+import type { OrphanId, WorkId } from '../../../core/foundation/ids/index.ts'
 import type { Trigger, Workflow } from '../../../core/workflows/machine/index.ts'
 import type { NewOrphan, Orphan, OrphanReason } from '../../../core/workflows/orphan/index.ts'
 import type { Write } from '../../../ports/store.ts'
-import type { EventPlan, PlanEvent } from '../../commit/index.ts'
 import type { Registry } from '../../definitions/index.ts'
-import { canonicalEvent } from '../../events/index.ts'
+import { type NoteDeps, type Noted, noteEvent } from '../../events/index.ts'
 import type { Keys } from '../instances/index.ts'
 
 export interface OrphanAbout {
@@ -66,10 +65,10 @@ const WHY: Readonly<Record<OrphanReason, string>> = {
 
 /** The escalation and the event about it. The caller settles the plan's leases on insert. */
 export function orphanEvent(
-  deps: { readonly ids: Ids; readonly plan: PlanEvent; readonly registry: Registry },
+  deps: NoteDeps & { readonly registry: Registry },
   { workflow, trigger, event, work }: OrphanAbout,
   orphan: Pick<NewOrphan, 'id' | 'reason'>,
-): { readonly writes: readonly Write[]; readonly plan: EventPlan | null } {
+): Noted {
   const { document, consumer } = workflow
   const { severity, runbook } = document.deadLetter
   const raise: Write = {
@@ -87,9 +86,8 @@ export function orphanEvent(
     },
   }
   const subject = `workflow.${document.name}.orphaned` as const
-  const isWanted = deps.registry.isWanted(event.tenant, subject)
-  if (!isWanted || isCanonical(event)) return { writes: [raise], plan: null }
-  const plan = canonicalEvent(deps, {
+  if (isCanonical(event)) return { writes: [raise], plans: [] }
+  const draft = {
     tenant: event.tenant,
     subject,
     data: {
@@ -101,6 +99,7 @@ export function orphanEvent(
     },
     key: orphan.id,
     parent: event,
-  })
-  return { writes: [raise, ...plan.writes], plan }
+  }
+  const { writes, plans } = noteEvent(deps, draft, deps.registry.isWanted(event.tenant, subject))
+  return { writes: [raise, ...writes], plans }
 }

@@ -91,7 +91,10 @@ const TOO_LONG = 'it was not processed within the time that its trigger allows'
 const NO_CHANGE = { guards: [] as readonly Guard[], writes: [] as readonly Write[] }
 
 export function makeTriggers(
-  deps: Pick<EngineBase, 'store' | 'log' | 'ids' | 'vars' | 'random' | 'time' | 'plan' | 'wake'> & {
+  deps: Pick<
+    EngineBase,
+    'store' | 'log' | 'ids' | 'vars' | 'random' | 'time' | 'plan' | 'wake' | 'systemEvents' | 'now'
+  > & {
     readonly registry: Registry
     readonly decisions: Pick<Decisions, 'decideFailure'>
     readonly settler: Settler
@@ -478,7 +481,7 @@ export function makeTriggers(
         guards: [...plan.guards, ...guards],
         writes: [...plan.writes, { w: 'orphan.put', row }, ...planned.writes],
       },
-      planned.plan === null ? undefined : [planned.plan],
+      planned.plans,
     )
   }
 
