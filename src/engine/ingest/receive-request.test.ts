@@ -118,42 +118,6 @@ describe('a failing store', () => {
   })
 })
 
-describe('many requests at once', () => {
-  /** Every other payload cannot be read: it is refused, and must not stop the line. */
-  const payloadOf = (index: number) => (index % 2 === 0 ? { ...PAID, id: `p${index}` } : { type: 'nameless' })
-
-  test('wait as they were received while enough commits are under way, and are all answered', async () => {
-    const world = makeWorld(() => CREATED)
-    const node = await world.node()
-    const gates: { give(): void }[] = []
-    const seen: unknown[] = []
-    node.faults.commit = async (commit, pass) => {
-      if (!isAccept(commit)) return pass()
-      const gate = makeDeferred<void>()
-      gates.push({ give: () => gate.give() })
-      seen.push(JSON.parse((commit.writes[0] as { event: { data: string } }).event.data).id)
-      await gate.promise
-      return pass()
-    }
-    const sent = Array.from({ length: 1_200 }, (_, index) => node.send(payloadOf(index)))
-    const settled = Promise.allSettled(sent)
-    await world.pass()
-    expect(gates).toHaveLength(256)
-    gates[0]?.give()
-    await world.pass()
-    expect(gates).toHaveLength(257)
-    while (gates.length > 0) {
-      for (const gate of gates.splice(0)) gate.give()
-      await world.pass()
-    }
-    const answers = await settled
-    const stored = answers.flatMap((one) => (one.status === 'fulfilled' ? [one.value.duplicate] : []))
-    expect(stored).toEqual(Array.from({ length: 600 }, () => false))
-    expect(seen).toEqual(Array.from({ length: 600 }, (_, index) => `p${2 * index}`))
-    expect((await world.store.system('verification').dump()).events).toHaveLength(600)
-  })
-})
-
 describe('an event', () => {
   test('[EV10] is durable before its sender gets a response, also the sender of a duplicate', async () => {
     const world = makeWorld(() => CREATED)

@@ -1,8 +1,7 @@
 // Ingest: admits a request, names its event, deduplicates, matches and stores it in one commit; then responds.
 //
 // Invariants: N1 the sender gets no response before the commit is durable. A refusal changes nothing. A duplicate gets
-// the first event's id, whichever node or commit group stored that event. While many commits are under way, further requests
-// wait in the order in which they came, as they were received.
+// the first event's id, whichever node or commit group stored that event.
 
 import { describeError as describe, ExpressionError } from '../../core/expression/index.ts'
 import { AppError, assert } from '../../core/foundation/errors/index.ts'
@@ -43,12 +42,6 @@ export interface Intake {
   /** Records a request that was refused before it got here. */
   refused(request: Announced, error: AppError): void
 }
-
-/**
- * The groups that the store gathers are full at twice 128 commits. Whatever else is read, named and planned by then only grows the memory that
- * the garbage collector copies: with 1,024 connections it took a third of an event's CPU time.
- */
-const COMMITS_AT_ONCE = 256
 
 export function makeIntake(
   deps: Pick<EngineDeps, 'clock' | 'log'> & {
@@ -117,11 +110,10 @@ export function makeIntake(
       raw: body.raw,
       sensitive: [],
     }
-    const kept = acceptor.keep<Received>(
+    return acceptor.keep<Received>(
       { source, draft, payload, header: stored, startedAt },
       (accepted) => {
         waiting -= 1
-        commitEnded()
         assert(accepted !== 'refused', 'nothing but its key keeps an event out')
         const { respond } = source.guards
         if (respond === null) return accepted
@@ -129,12 +121,9 @@ export function makeIntake(
         return { ...accepted, ...answerBy(source, request.tenant, () => respond(scope)) }
       },
       (error) => {
-        commitEnded()
         throw ended(request, startedAt, error)
       },
     )
-    committing += 1
-    return kept
   }
 
   /** The event is stored, whatever happens to the response. */
@@ -178,21 +167,13 @@ export function makeIntake(
     return taken
   }
 
-  let committing = 0
-  const line: (() => void)[] = []
-  const commitEnded = () => {
-    committing -= 1
-    // A request that is refused or answered at once leaves its place to the next.
-    while (committing < COMMITS_AT_ONCE) {
-      const next = line.shift()
-      if (next === undefined) return
-      next()
-    }
-  }
-
   /** Nearly always one turn until the commit, and one after it. */
-  const begin = (request: IntakeRequest, startedAt: number): Promise<Received> => {
+  const receive = (request: IntakeRequest): Promise<Received> => {
+    const startedAt = clock.monotonic()
+    waiting += 1
     try {
+      if (waiting > config.acceptsMax) throw new AppError('overloaded')
+      if (!deps.isOpen()) throw new AppError('shutting_down')
       const admitted = admission.admit(request)
       if (admitted instanceof Promise) return takeLater(request, admitted, startedAt)
       const taken = take(request, admitted, startedAt)
@@ -200,19 +181,6 @@ export function makeIntake(
     } catch (error) {
       return Promise.reject(ended(request, startedAt, error))
     }
-  }
-
-  const receive = (request: IntakeRequest): Promise<Received> => {
-    const startedAt = clock.monotonic()
-    waiting += 1
-    try {
-      if (waiting > config.acceptsMax) throw new AppError('overloaded')
-      if (!deps.isOpen()) throw new AppError('shutting_down')
-    } catch (error) {
-      return Promise.reject(ended(request, startedAt, error))
-    }
-    if (committing < COMMITS_AT_ONCE) return begin(request, startedAt)
-    return new Promise((resolve) => line.push(() => resolve(begin(request, startedAt))))
   }
 
   return {
