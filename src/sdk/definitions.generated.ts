@@ -817,7 +817,7 @@ export interface WorkflowFields {
     readonly permissions?: readonly string[]
     /** What is needed to see or touch its instances at all. Left out: nothing. */
     readonly required?: readonly string[]
-    /** `public` and `internal`: messages about its tokens on the bus carry the data, unless `encrypt` names any. `confidential` and `restricted`: every value is encrypted at rest. Viewers do not see the values of confidential instances, and only admins see those of restricted ones. Left out: not said. */
+    /** `confidential` and `restricted`: every value is encrypted at rest. Viewers do not see the values of confidential instances, and only admins see those of restricted ones. Left out: not said. */
     readonly classification?: 'public' | 'internal' | 'confidential' | 'restricted'
     /** Paths in `data` and `metadata` that are encrypted at rest and hidden from viewers; `all`: every value of both. Left out: none; all where `classification` is `confidential` or `restricted`. */
     readonly encrypt?: readonly string[] | 'all'

@@ -367,7 +367,7 @@ const security = () =>
     ),
     classification: optional(
       oneOf('public', 'internal', 'confidential', 'restricted'),
-      '`public` and `internal`: messages about its tokens on the bus carry the data, unless `encrypt` names any. `confidential` and `restricted`: every value is encrypted at rest. Viewers do not see the values of confidential instances, and only admins see those of restricted ones.',
+      '`confidential` and `restricted`: every value is encrypted at rest. Viewers do not see the values of confidential instances, and only admins see those of restricted ones.',
       'not said',
     ),
     encrypt: optional(

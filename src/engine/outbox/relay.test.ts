@@ -267,23 +267,6 @@ describe('republished tokens', () => {
     expect(await waiting()).toBe(0)
   })
 
-  test('[BU80] [BU34] tokens carry data where the classification allows, its changes, and are republished with it', async () => {
-    const { world, hub, open } = makeMirrored()
-    const security = { permissions: [], encrypt: [], audit: 'full', classification: 'internal' } as const
-    const node = await open({ documents: [SOURCE, { ...CASE, security }] })
-    const send = sender(world, node)
-    await send('ordered', 'o1')
-    await world.pass(1_000)
-    const dataOf = () => hub.stored(TOKENS).map(({ body }) => JSON.parse(decode(body)).data)
-    expect(dataOf()).toEqual([{ order: 'o1', by: 'd1' }])
-    await send('changed', 'o1')
-    await world.pass(1_000)
-    expect(dataOf().at(-1)).toEqual({ order: 'o1', by: 'd1', seen: 'd2' })
-    hub.loseState()
-    await world.pass(1_000)
-    expect(dataOf()).toEqual([{ order: 'o1', by: 'd1', seen: 'd2' }])
-  })
-
   test('[BU34] one that moves while it is republished is published at its new place', async () => {
     const { world, hub, open } = makeMirrored()
     let isMoving = false

@@ -4,18 +4,10 @@
 // It goes through the outbox, under the revision of its instance, so that no old position is published after a move. Which
 // stream has it, and since when, is in a record: other nodes go by it.
 
-import type { WorkflowDocument } from '../../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT, type InstanceId, type TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
-import {
-  carriesData,
-  type Marked,
-  type NewOutboxRow,
-  republishTokens,
-  TOKENS_REPUBLISHED_EVERY_MS,
-} from '../../core/store/outbox/index.ts'
+import { republishTokens, TOKENS_REPUBLISHED_EVERY_MS } from '../../core/store/outbox/index.ts'
 import type { InstanceRow } from '../../core/workflows/instance/index.ts'
-import { decodeInstance } from '../../core/workflows/machine/index.ts'
 import type { Bus } from '../../ports/bus.ts'
 import { type EngineBase, retrying } from '../commit/index.ts'
 
@@ -38,8 +30,6 @@ interface Walk {
   readonly tenants: TenantId[]
   cursor: string | null
   tokens: number
-  /** By tenant and definition: whether messages carry its data. */
-  readonly carries: Map<string, boolean>
 }
 
 const KEY = 'tokens'
@@ -62,21 +52,8 @@ export function makeRepublisher(
     return { version: found?.version ?? 0, republished: found === null ? null : parseRepublished(found.body) }
   }
 
-  const carries = async (tenant: TenantId, hash: string, round: Walk): Promise<boolean> => {
-    const known = round.carries.get(`${tenant}/${hash}`)
-    if (known !== undefined) return known
-    const record = await store.forTenant(tenant).record('definition', hash)
-    const found = record !== null && carriesData(JSON.parse(record.body) as WorkflowDocument)
-    round.carries.set(`${tenant}/${hash}`, found)
-    return found
-  }
-
   const add = async (tenant: TenantId, instances: readonly InstanceRow[], round: Walk): Promise<boolean> => {
-    const rows: NewOutboxRow[] = []
-    for (const one of instances) {
-      const marked = (await carries(tenant, one.definition, round)) ? withData(one) : one
-      rows.push(...republishTokens(tenant, marked, `${round.at}`))
-    }
+    const rows = instances.flatMap((one) => republishTokens(tenant, one, `${round.at}`))
     if (rows.length === 0) return true
     const { ok } = await store.commit({
       tenant,
@@ -138,7 +115,7 @@ export function makeRepublisher(
         if (republished?.birth === birth && time.now() - republished.at < TOKENS_REPUBLISHED_EVERY_MS)
           return false
         const tenants = [...(await store.system('definitions').tenants())]
-        walk = { birth, at: time.now(), tenants, cursor: null, tokens: 0, carries: new Map() }
+        walk = { birth, at: time.now(), tenants, cursor: null, tokens: 0 }
       }
       const [tenant] = walk.tenants
       if (tenant !== undefined) {
@@ -155,11 +132,6 @@ export function makeRepublisher(
       walk = null
     },
   }
-}
-
-function withData(row: InstanceRow): Marked & Pick<InstanceRow, 'updatedAt'> {
-  const { id, workflow, state, marking, revision, updatedAt } = row
-  return { id, workflow, state, marking, revision, updatedAt, data: decodeInstance(row).data }
 }
 
 function parseRepublished(body: string): Republished | null {

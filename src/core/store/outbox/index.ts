@@ -6,7 +6,6 @@ export { judgeLease, parseLease, RELAY_LEASE_MS, type RelayLease } from './outbo
 export { eventMessage, factMessage, messageOf, type OutboxMessage } from './outbox-message.ts'
 export { publishInOrder, type Sent } from './publish-order.ts'
 export {
-  carriesData,
   type Marked,
   republishTokens,
   TOKENS_REPUBLISHED_EVERY_MS,

@@ -50,10 +50,12 @@ export function messageOf(
   }
   const headers = { 'millrace-tenant': headerText(tenant) }
   if (body === null) return { ...to, headers, body: '' }
-  // The numbers of its data are exact.
-  const message = parseJson(body) as unknown as TokenMessage
-  const since = message.since ?? new Date(row.createdAt).toISOString()
-  return { ...to, headers, body: stringifyJson({ ...message, since }) }
+  const message = JSON.parse(body) as TokenMessage
+  return {
+    ...to,
+    headers,
+    body: JSON.stringify({ ...message, since: message.since ?? new Date(row.createdAt).toISOString() }),
+  }
 }
 
 function eventOf({ id, tenant, createdAt }: OutboxRow, body: string): StoredEvent {

@@ -4,10 +4,8 @@ import type { StoredEvent } from '../../events/event/index.ts'
 import { joinEncrypted } from '../../events/sensitive/index.ts'
 import { matchesPattern } from '../../events/subject/index.ts'
 import type { EventId, InstanceId, TenantId } from '../../foundation/ids/index.ts'
-import { parseJson } from '../../foundation/json/index.ts'
 import type { InstanceState, Marking } from '../../workflows/instance/index.ts'
 import {
-  carriesData,
   encodeToken,
   eventMessage,
   eventSubject,
@@ -86,37 +84,6 @@ describe('tokens', () => {
 
   test('[BU22] a token that stays is not published again', () => {
     expect(tokenMessages(TENANT, at({ a: 1, b: 2 }), at({ a: 1, b: 2 }))).toEqual([])
-  })
-
-  test('[BU80] what carries data is published again when it changes, with exact numbers', () => {
-    const data = { n: parseJson('12345678901234567890.10') }
-    const before = at({ a: 1 }, { data })
-    expect(tokenMessages(TENANT, before, at({ a: 1 }, { data, revision: 2 }))).toEqual([])
-    const [row, ...others] = tokenMessages(
-      TENANT,
-      before,
-      at({ a: 1 }, { data: { ...data, m: 1 }, revision: 2 }),
-    )
-    expect(others).toEqual([])
-    const message = messageOf({ ...row!, seq: 1, tenant: TENANT, createdAt: 0 } as never, undefined, 'p')
-    expect(message?.body).toContain(
-      '"data":{"n":12345678901234567890.10,"m":1},"since":"1970-01-01T00:00:00.000Z"',
-    )
-  })
-
-  test.each([
-    [undefined, [], false],
-    ['public', [], true],
-    ['internal', [], true],
-    ['internal', ['data.email'], false],
-    ['confidential', [], false],
-    ['restricted', [], false],
-  ] as const)('[BU80] classified %s and encrypting %j: %s', (classification, encrypt, carried) => {
-    const security = { permissions: [], encrypt, audit: 'full' as const }
-    expect(
-      carriesData({ security: classification === undefined ? security : { ...security, classification } }),
-    ).toBe(carried)
-    expect(carriesData({})).toBe(false)
   })
 
   test('[BU23] the last message of each subject says where the tokens of an active instance are', () => {

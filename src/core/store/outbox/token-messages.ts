@@ -1,26 +1,14 @@
-// The messages about an instance's tokens that a change causes: tokens that entered a place, tokens that left one, and tokens
-// that stay while the data that their messages carry changes.
+// The messages about an instance's tokens that a change causes: tokens that entered a place, and tokens that left one.
 //
 // Invariant: the last message of each subject says where the tokens of active instances are. An instance that ended has none.
 
-import type { WorkflowDocument } from '../../definitions/documents/index.ts'
 import type { TenantId } from '../../foundation/ids/index.ts'
-import { stringifyJson } from '../../foundation/json/index.ts'
 import { DAY, type Instant } from '../../foundation/time/index.ts'
-import type { Data, Instance } from '../../workflows/instance/index.ts'
+import type { Instance } from '../../workflows/instance/index.ts'
 import { tokenId, tokenSubject } from './bus-subjects.ts'
 import type { NewOutboxRow } from './outbox.ts'
 
-/** `data`: what messages carry; left out: they carry none. */
-export type Marked = Pick<Instance, 'id' | 'workflow' | 'state' | 'marking' | 'revision'> & {
-  readonly data?: Data
-}
-
-/** Whether messages carry the data: its author says that it may be seen, and nothing of it is encrypted. */
-export function carriesData({ security }: Pick<WorkflowDocument, 'security'>): boolean {
-  const { classification, encrypt = [] } = security ?? {}
-  return (classification === 'public' || classification === 'internal') && encrypt.length === 0
-}
+export type Marked = Pick<Instance, 'id' | 'workflow' | 'state' | 'marking' | 'revision'>
 
 /** How long the bus retains a token's message: that of a token that left then expires by itself. */
 export const TOKENS_STORED_MS = 30 * DAY
@@ -37,7 +25,6 @@ export interface TokenMessage {
   readonly instance: string
   readonly place: string
   readonly token: string
-  readonly data?: Data
   readonly since?: string
 }
 
@@ -51,9 +38,8 @@ export function tokenMessages(
   const are = tokensOf(tenant, after)
   const messages: Pick<NewOutboxRow, 'subject' | 'body'>[] = []
   for (const subject of were.keys()) if (!are.has(subject)) messages.push({ subject, body: null })
-  const isChanged = after.data !== undefined && after.data !== before?.data
   for (const [subject, token] of are) {
-    if (isChanged || !were.has(subject)) messages.push({ subject, body: stringifyJson({ ...token }) })
+    if (!were.has(subject)) messages.push({ subject, body: JSON.stringify(token) })
   }
   return messages.map((row, index) => ({
     ...row,
@@ -75,13 +61,13 @@ export function republishTokens(
     subject,
     about: 'token',
     event: null,
-    body: stringifyJson({ ...token, since }),
+    body: JSON.stringify({ ...token, since } satisfies TokenMessage),
   }))
 }
 
 function tokensOf(
   tenant: TenantId,
-  { id, workflow, state, marking, data }: Marked,
+  { id, workflow, state, marking }: Marked,
 ): ReadonlyMap<string, TokenMessage> {
   const tokens = new Map<string, TokenMessage>()
   if (state !== 'active') return tokens
@@ -94,7 +80,6 @@ function tokensOf(
         instance: id,
         place,
         token,
-        ...(data === undefined ? {} : { data }),
       })
     }
   }

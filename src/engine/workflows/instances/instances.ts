@@ -5,19 +5,13 @@
 // Invariants: FI1 an instance changes only in a commit that is guarded by its revision. FI2 everything a change causes
 // (jobs, timers, keys, escalations, events) is in the same commit.
 
-import type { WorkflowDocument } from '../../../core/definitions/documents/index.ts'
 import type { StoredEvent } from '../../../core/events/event/index.ts'
 import { parsePayload } from '../../../core/events/sensitive/index.ts'
 import { AppError } from '../../../core/foundation/errors/index.ts'
 import type { InstanceId, TenantId } from '../../../core/foundation/ids/index.ts'
 import { JsonError, type JsonValue, stringifyJson } from '../../../core/foundation/json/index.ts'
 import { routeScope } from '../../../core/routing/index.ts'
-import {
-  carriesData,
-  type Marked,
-  type NewOutboxRow,
-  tokenMessages,
-} from '../../../core/store/outbox/index.ts'
+import { tokenMessages } from '../../../core/store/outbox/index.ts'
 import type { Instance } from '../../../core/workflows/instance/index.ts'
 import {
   decodeInstance,
@@ -104,7 +98,7 @@ export function makeInstances(deps: InstanceDeps): Instances {
       ),
     }))
     const put: Write = { w: 'instance.put', row }
-    const messages = deps.hasOutbox ? messagesOf(tenant, document, before, instance) : []
+    const messages = deps.hasOutbox ? tokenMessages(tenant, before, instance) : []
     return [
       put,
       ...(rows.length === 0 ? [] : [{ w: 'history.append', rows } as const]),
@@ -222,18 +216,4 @@ function orNull(read: () => JsonValue): JsonValue {
     if (error instanceof JsonError) return null
     throw error
   }
-}
-
-function messagesOf(
-  tenant: TenantId,
-  document: WorkflowDocument,
-  before: Instance | null,
-  after: Instance,
-): readonly NewOutboxRow[] {
-  if (carriesData(document)) return tokenMessages(tenant, before, after)
-  return tokenMessages(tenant, before === null ? null : withoutData(before), withoutData(after))
-}
-
-function withoutData({ id, workflow, state, marking, revision }: Instance): Marked {
-  return { id, workflow, state, marking, revision }
 }
