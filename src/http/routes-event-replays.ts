@@ -12,6 +12,7 @@ import { BODY_BYTES_MAX } from './body-limits.ts'
 import { operations, serveOn, shape } from './operations.ts'
 import { readConditions } from './queries.ts'
 import { mustSayWhy } from './required-reason.ts'
+import { readEvent, seenByCaller } from './seen-events.ts'
 import { readBodies } from './sensitive.ts'
 
 interface Body {
@@ -102,7 +103,7 @@ export const eventReplaysOperations = operations('events', (s) => ({
 
 export function addEventReplayRoutes(
   app: FastifyInstance,
-  api: Pick<HttpApi, 'reads' | 'replays' | 'about'>,
+  api: Pick<HttpApi, 'reads' | 'replays' | 'workflows' | 'about'>,
   log: Pick<Log, 'info'>,
 ): void {
   const on = serveOn(app, eventReplaysOperations)
@@ -112,10 +113,11 @@ export function addEventReplayRoutes(
       const { tenant, actor } = request.caller
       const { dryRun, perSecond, reason = null } = request.body
       const filter = readFilter(request.body)
-      if (dryRun) return api.replays.previewEvents(tenant, filter)
+      const maySee = (workflow: string) => api.workflows.reading.maySee(request.caller, workflow)
+      if (dryRun) return api.replays.previewEvents(tenant, filter, maySee)
       mustSayWhy(api.about, reason)
       const paced = perSecond === undefined ? {} : { perSecond }
-      const { id, total } = await api.replays.beginEvents(tenant, filter, { reason, actor, ...paced })
+      const { id, total } = await api.replays.beginEvents(tenant, filter, { reason, actor, ...paced }, maySee)
       reply.code(202)
       return { replayId: id, accepted: total }
     },
@@ -123,7 +125,8 @@ export function addEventReplayRoutes(
   )
 
   on('getEventBody', async (request, reply) => {
-    const stored = await withFacts(api.reads(request.caller.tenant)).event(request.params.id)
+    const reads = seenByCaller(api, request.caller, withFacts(api.reads(request.caller.tenant)))
+    const stored = await readEvent(reads, request.params.id)
     if (stored === null) throw new AppError('not_found', 'there is no event with this id')
     const event = readBodies(stored, request.caller, log)
     const header = JSON.parse(event.headers) as Readonly<Record<string, unknown>>

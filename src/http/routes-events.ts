@@ -32,6 +32,7 @@ import { operations, serveOn, shape } from './operations.ts'
 import { readFilter } from './queries.ts'
 import { cloudEventShape } from './routes-publish.ts'
 import type { Kit } from './schema-kit.ts'
+import { readEvent, seenByCaller } from './seen-events.ts'
 import { showBodies } from './sensitive.ts'
 import { iso, present, showConsumers, withJsonMember } from './shapes.ts'
 
@@ -135,7 +136,7 @@ export const eventsOperations = operations('events', (s) => ({
 
 export function addEventRoutes(
   app: FastifyInstance,
-  api: Pick<HttpApi, 'reads'>,
+  api: Pick<HttpApi, 'reads' | 'workflows'>,
   log: Pick<Log, 'info'>,
 ): void {
   const on = serveOn(app, eventsOperations)
@@ -164,21 +165,26 @@ export function addEventRoutes(
     const { caller, query, url } = request
     const stored = api.reads(caller.tenant)
     const { system, ...conditions } = query
-    const reads = system === true ? withFacts(stored) : stored
+    const all = system === true ? withFacts(stored) : stored
+    const reads = seenByCaller(api, caller, all)
     if (!asksFor(request, CLOUD_BATCH)) return list(reads, query)
-    const page = (limit: number) => reads.events(readFilter({ ...conditions, limit }))
+    // A batch is cut by how many events the page has: those that the caller may not see count.
+    const page = (limit: number) => all.events(readFilter({ ...conditions, limit }))
     const show = (event: StoredEvent) => showCloudEvent(event, caller, log)
     const { text, nextCursor } = await readBatch(reads, page, query.limit, show)
     return sendCloudEvent(reply.headers(linkToNext(url, nextCursor)), CLOUD_BATCH, text)
   })
 
   on('listUnmatched', (request) =>
-    list(api.reads(request.caller.tenant), { ...request.query, unmatched: true }),
+    list(seenByCaller(api, request.caller, api.reads(request.caller.tenant)), {
+      ...request.query,
+      unmatched: true,
+    }),
   )
 
   on('getEvent', async (request, reply) => {
-    const reads = withFacts(api.reads(request.caller.tenant))
-    const event = await reads.event(request.params.id)
+    const reads = seenByCaller(api, request.caller, withFacts(api.reads(request.caller.tenant)))
+    const event = await readEvent(reads, request.params.id)
     if (event === null) throw new AppError('not_found', 'there is no event with this id')
     if (asksFor(request, CLOUD_EVENT)) {
       return sendCloudEvent(reply, CLOUD_EVENT, showCloudEvent(event, request.caller, log))

@@ -1,6 +1,7 @@
 // Workflows and instances over the API: a real engine, and every answer compared with the document.
 
 import { afterEach, describe, expect, test } from 'vitest'
+import type { TenantId } from '../core/foundation/ids/index.ts'
 import { SEALED, SECRET, TRIAGE } from '../engine/workflows/operator-actions/instance-actions.fixture.ts'
 import { place, transition } from '../engine/workflows/saga.fixture.ts'
 import { answering, makeWorkflowServer } from './workflows.fixture.ts'
@@ -285,6 +286,36 @@ describe('an instance', () => {
     expect((await post('/workflows/triage/migrate', {})).body.code).toBe('reason_required')
     const dry = { changes: [{ path: 'data.x', value: 1 }], dryRun: true }
     expect((await post(`/instances/${id}/edit`, dry)).status).toBe(200)
+  })
+
+  test('[HD2] [FA7] events about instances are hidden with them: in lists, by id, and from replays', async () => {
+    const required = ['triage.see']
+    const security = { permissions: required, required, encrypt: [], audit: 'full' } as const
+    const { get, key, open, engine } = await start({ workflow: { ...TRIAGE, security } })
+    await open()
+    const [viewer, seer] = [await key('viewer'), await key('viewer', required)]
+    const about = async (by?: string) =>
+      (await get('/events?system=true&limit=200', by)).body.items.filter(({ subject }: { subject: string }) =>
+        subject.startsWith('workflow.triage.'),
+      )
+    const [fact] = await about()
+    expect((await about(seer)).length).toBe((await about()).length)
+    expect(await about(viewer)).toEqual([])
+    expect((await get('/events?system=true&limit=200', viewer)).body.items).not.toEqual([])
+    expect((await get(`/events/${fact.id}`, seer)).status).toBe(200)
+    for (const path of [fact.id, `${fact.id}/body`])
+      expect((await get(`/events/${path}`, path === fact.id ? viewer : await key('operator'))).status).toBe(
+        404,
+      )
+
+    const [tenant, ids, none] = ['default' as TenantId, [fact.id], () => false]
+    const { previewEvents, beginEvents } = engine.replays
+    expect(await previewEvents(tenant, { ids })).toMatchObject({ items: [{ subject: fact.subject }] })
+    expect(await previewEvents(tenant, { ids }, none)).toMatchObject({ items: [{ subject: null }] })
+    const filter = { subject: fact.subject, system: true }
+    expect(await previewEvents(tenant, filter, none)).toMatchObject({ items: [], matched: 0 })
+    for (const asked of [{ ids }, filter])
+      await expect(beginEvents(tenant, asked, { reason: 'r' }, none)).rejects.toThrow('no event fits')
   })
 
   test('[HD2] of a workflow with a required permission is hidden from all others', async () => {

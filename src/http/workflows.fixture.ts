@@ -73,6 +73,7 @@ export async function makeWorkflowServer({
     access,
     workflows: engine.workflows,
     orphans: engine.orphans,
+    replays: engine.replays,
     definitions: engine.definitions as unknown as HttpApi['definitions'],
     about: { environment, version: '0', node: 'one', roles: [] },
   }

@@ -2,11 +2,17 @@
 //
 // Facts and events lie in two tables. A page of both is read from each, as far as both are known, and merged by id.
 
-import { type Fact, isCanonicalSource, unpackFact } from '../../core/events/canonical/index.ts'
+import {
+  type Fact,
+  isCanonicalSource,
+  NewerFactError,
+  unpackFact,
+} from '../../core/events/canonical/index.ts'
 import { type EventSummary, idSpan, type StoredEvent } from '../../core/events/event/index.ts'
+import { patternsMeet } from '../../core/events/subject/index.ts'
 import { type EventId, readWholeId } from '../../core/foundation/ids/index.ts'
 import { type Page, StoreError, type TenantReads } from '../../ports/store.ts'
-import { readFact } from './facts.ts'
+import { findFact, readFact } from './facts.ts'
 
 type EventsQuery = Parameters<TenantReads['events']>[0]
 
@@ -14,6 +20,15 @@ type EventsQuery = Parameters<TenantReads['events']>[0]
 const FACTS_READ_MAX = 2_000
 const FIRST_ID = 'evt_' as EventId
 const LAST_ID = 'evt_~' as EventId
+
+/** What facts are about. */
+const FACT_SUBJECTS = ['webhook.>', 'integration.>', 'workflow.>']
+
+/** With facts only if one of the patterns can match any: to read and unpack the others would cost much for nothing. */
+export function withFactsOf(reads: TenantReads, patterns: readonly string[]): TenantReads {
+  const isSelected = patterns.some((pattern) => FACT_SUBJECTS.some((one) => patternsMeet(pattern, one)))
+  return isSelected ? withFacts(reads) : reads
+}
 
 export function withFacts(reads: TenantReads): TenantReads {
   return {
@@ -43,11 +58,7 @@ async function listBoth(reads: TenantReads, query: EventsQuery): Promise<Page<Ev
     findFacts(reads, query, below),
   ])
   const isBelow = ({ id }: EventSummary) => below === null || id < below
-  const lastEvent = page.items.at(-1)?.id
-  // A scan that found nothing does not say how far it came.
-  if (page.nextCursor !== null && lastEvent === undefined)
-    return { items: [], nextCursor: writeCursor(page.nextCursor, below) }
-  const eventsFloor = page.nextCursor === null ? null : (lastEvent ?? null)
+  const eventsFloor = await findFloor(reads, page)
   const floor = greater(eventsFloor, facts.floor)
   const known = merge(page.items.filter(isBelow), facts.items, -1).filter(
     ({ id }) => floor === null || id >= floor,
@@ -59,6 +70,20 @@ async function listBoth(reads: TenantReads, query: EventsQuery): Promise<Page<Ev
   const isPageOver = page.nextCursor !== null && eventsFloor === floor
   const next = below !== null && below < floor ? below : floor
   return { items, nextCursor: writeCursor(isPageOver ? page.nextCursor : at, next) }
+}
+
+/** Events with smaller ids were not looked at; null: there are none. */
+async function findFloor(
+  reads: TenantReads,
+  { items, nextCursor }: Page<EventSummary>,
+): Promise<EventId | null> {
+  if (nextCursor === null) return null
+  const last = items.at(-1)?.id
+  if (last !== undefined) return last
+  // A scan that found nothing does not say how far it came, but a list without a filter goes on there.
+  const next = await reads.events({ cursor: nextCursor, limit: 1 })
+  const id = next.items[0]?.id
+  return id === undefined ? null : (`${id} ` as EventId)
 }
 
 interface FoundFacts {
@@ -73,9 +98,9 @@ async function findFacts(reads: TenantReads, query: EventsQuery, below: EventId 
     return { items: [], floor: null }
   const named = readWholeId(q)
   if (named !== null) {
-    const event = 'event' in named ? await readFact(reads, named.event) : null
-    const isShown = event !== null && fits(event, query) && (below === null || event.id < below)
-    return { items: isShown ? [event] : [], floor: null }
+    const fact = 'event' in named ? await findFact(reads, named.event) : null
+    if (fact === null || (below !== null && fact.id >= below)) return { items: [], floor: null }
+    return { items: unpackKnown(fact).filter((event) => fits(event, query)), floor: null }
   }
   const span = idSpan(query.from, query.to)
   const end = span.below ?? LAST_ID
@@ -87,7 +112,7 @@ async function findFacts(reads: TenantReads, query: EventsQuery, below: EventId 
     limit: rowsMax,
     order: 'newest',
   })
-  const events = facts.map(unpackFact)
+  const events = facts.flatMap(unpackKnown)
   const floor = facts.length < rowsMax ? null : (facts.at(-1)?.id ?? null)
   return { items: events.filter((event) => fits(event, query)), floor }
 }
@@ -116,8 +141,24 @@ function hasText(event: StoredEvent, q: string): boolean {
   )
 }
 
+/** Nothing of what a newer version wrote: a list on a node of that version shows it. */
+function unpackKnown(fact: Fact): readonly StoredEvent[] {
+  try {
+    return [unpackFact(fact)]
+  } catch (error) {
+    if (error instanceof NewerFactError) return []
+    throw error
+  }
+}
+
+/** A walk needs each of them: by the length of a page it knows whether there are more. */
 function summaryOf(fact: Fact): EventSummary {
-  return unpackFact(fact)
+  try {
+    return unpackFact(fact)
+  } catch (error) {
+    if (error instanceof NewerFactError) return error.summary
+    throw error
+  }
 }
 
 /** `direction`: 1 the oldest first. A promoted fact says when its event happened; the event says when it was promoted. */

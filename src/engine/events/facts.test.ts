@@ -136,7 +136,102 @@ describe('a list with facts', () => {
   })
 })
 
+const idOf = (number: number) => `evt_0197c3f0-6bff-7000-8000-${String(number).padStart(12, '0')}` as EventId
+const factOf = (number: number, subject = 'webhook.delivered') => ({
+  id: idOf(number),
+  body: JSON.stringify([subject, 0, 'c', 0, null, null, 1, '=k', -1, { number }]),
+})
+const NEWER = { id: idOf(5), body: JSON.stringify(['webhook.new', 0, 'c', 0, null, null, 1, '=k', 999, 'x']) }
+
+function add(world: World, facts: readonly { id: EventId; body: string }[]) {
+  const writes = facts.map((fact) => ({ w: 'fact.add', fact }) as const)
+  return heard(world, world.store.commit({ tenant: T, guards: [], writes }))
+}
+
+async function pagesOf(
+  world: Pick<World, 'pass'>,
+  reads: ReturnType<typeof withFacts>,
+  query: object,
+): Promise<readonly (readonly EventId[])[]> {
+  const pages: (readonly EventId[])[] = []
+  let cursor: string | null = null
+  do {
+    const asked = reads.events({ limit: 50, ...query, cursor })
+    await world.pass()
+    const page: Awaited<typeof asked> = await asked
+    pages.push(page.items.map(({ id }) => id))
+    cursor = page.nextCursor
+  } while (cursor !== null)
+  return pages
+}
+
+describe('a list with more than one page looks at', () => {
+  test('[FA7] shows the facts as far as a scan of events came that found none', async () => {
+    const world = endpointWorld()
+    const node = await world.start()
+    for (let index = 0; index < 7; index += 1)
+      await accept(world, node, { kind: 'paid', id: `d${index}`, order: `o${index}` })
+    const facts = (await factsOf(world)).map(({ id }) => id).reverse()
+    const { reads } = world
+    const scanning = withFacts({ ...reads, events: (query) => reads.events({ ...query, scanMax: 2 }) })
+    const pages = await pagesOf(world, scanning, { subject: 'webhook.delivered' })
+    expect(pages.length).toBeGreaterThan(2)
+    expect(pages[0]).not.toEqual([])
+    expect(pages.flat()).toEqual(facts)
+  })
+
+  test('[FA7] goes on behind the facts that one page reads', async () => {
+    const world = makeWorld()
+    await add(world, [factOf(0, 'webhook.dead'), ...Array.from({ length: 2_050 }, (_, at) => factOf(at + 1))])
+    const pages = await pagesOf(world, withFacts(world.reads), { subject: 'webhook.dead' })
+    expect(pages).toEqual([[], [idOf(0)]])
+  })
+
+  test('[FA7] [FA8] has a fact that was replayed once', async () => {
+    const world = endpointWorld()
+    const node = await world.start()
+    const event = await accept(world, node)
+    const [fact] = await factsOf(world)
+    await heard(world, node.engine.replays.beginEvents(T, { ids: [fact!.id] }, { reason: 'r' }))
+    await world.pass(10_000)
+    expect(await world.got(world.reads.event(fact!.id))).not.toBeNull()
+    for (const limit of [1, 2, 50])
+      expect((await pagesOf(world, withFacts(world.reads), { limit })).flat()).toEqual([fact!.id, event])
+  })
+
+  test('[FA10] leaves out what a newer version wrote; a walk counts it', async () => {
+    const world = makeWorld()
+    await add(world, [factOf(1), NEWER, factOf(9)])
+    const reads = withFacts(world.reads)
+    expect((await pagesOf(world, reads, {})).flat()).toEqual([idOf(9), idOf(1)])
+    expect((await pagesOf(world, reads, { q: NEWER.id })).flat()).toEqual([])
+    const walked = await heard(world, reads.eventsAfter(ALL))
+    expect(walked.map(({ id, subject }) => [id, subject])).toContainEqual([NEWER.id, 'webhook.new'])
+    const asked = expect(reads.event(NEWER.id)).rejects.toThrow('newer version')
+    await world.pass()
+    await asked
+  })
+})
+
 describe('a fact that somebody asks for later', () => {
+  test('[FA8] a recovery of a subscription that can select no fact reads none', async () => {
+    const world = endpointWorld()
+    const node = await world.start()
+    await accept(world, node)
+    expect(await factsOf(world)).toHaveLength(1)
+    await world.pass(60_000)
+    const walked = async (subscription: string) =>
+      (
+        await heard(
+          world,
+          node.engine.replays.previewDeliveries(T, { subscription, since: 0, what: 'all' } as const),
+        )
+      ).walked
+    expect(await walked('crm')).toBe(1)
+    await heard(world, node.engine.apply(T, [SOURCE, HOOK, LATER]))
+    expect(await walked('later')).toBe(2)
+  })
+
   test('[FA8] a recovery sends it to a subscription that was made after it, once', async () => {
     const world = endpointWorld()
     const node = await world.start()

@@ -5,6 +5,7 @@
 import {
   CANONICAL_SOURCE,
   correlationOf,
+  type Fact,
   factId,
   HOPS_HEADER,
   isFactWanted,
@@ -63,12 +64,17 @@ export function noteFact(deps: Pick<NoteDeps, 'systemEvents' | 'now'>, draft: Ca
   return { writes: [{ w: 'fact.add', fact: { id, body } }], plans: [] }
 }
 
-/** The event of a fact; null: there is no such fact. */
+/** The event of a fact; null: there is no such fact. Throws NewerFactError. */
 export async function readFact(reads: Pick<TenantReads, 'facts'>, id: EventId): Promise<StoredEvent | null> {
+  const fact = await findFact(reads, id)
+  return fact === null ? null : unpackFact(fact)
+}
+
+export async function findFact(reads: Pick<TenantReads, 'facts'>, id: EventId): Promise<Fact | null> {
   // No other id lies between the id without its last character and the id with one more.
   const after = id.slice(0, -1) as EventId
   const [fact] = await reads.facts({ after, below: `${id} ` as EventId, limit: 1, order: 'newest' })
-  return fact?.id === id ? unpackFact(fact) : null
+  return fact?.id === id ? fact : null
 }
 
 /** Two replays that promote the same fact at once meet in it. */

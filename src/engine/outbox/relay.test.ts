@@ -110,6 +110,35 @@ describe('what is published', () => {
     })
   })
 
+  test('[FA10] what a newer version wrote stays for a node of that version, and holds up nothing', async () => {
+    const { world, hub, open, waiting } = makeMirrored()
+    const node = await open()
+    await world.pass(100)
+    const id = 'evt_0197c3f0-6bff-7000-8000-0097bf2f1e4d' as EventId
+    const body = JSON.stringify(['webhook.delivered', 0, 'c', 0, null, null, 1, '=k', 999, 'x'])
+    const row = {
+      id,
+      subject: 'default.events.webhook.delivered',
+      about: 'event',
+      event: null,
+      body,
+    } as const
+    await heard(
+      world,
+      world.store.commit({ tenant: DEFAULT_TENANT, guards: [], writes: [{ w: 'outbox.add', rows: [row] }] }),
+    )
+    await world.pass(30_000)
+    const sent = await accept(world, node)
+    await world.pass(60_000)
+    expect(hub.stored(EVENTS).map((message) => message.id)).toEqual([sent])
+    expect(await waiting()).toBe(1)
+    expect(await heard(world, node.engine.relay?.status() ?? Promise.reject())).toMatchObject({
+      ...{ waiting: 1, refused: 0, held: expect.stringContaining('newer version') },
+    })
+    const logged = node.log.messages.filter(({ name }) => name === 'relay.waiting')
+    expect(logged).toHaveLength(1)
+  })
+
   test('[BU27] without a bus nothing is stored for publishing', async () => {
     const { world, open, waiting } = makeMirrored()
     const node = await open({ config: { hasOutbox: false } })

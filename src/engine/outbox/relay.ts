@@ -5,6 +5,7 @@
 // meanwhile. A subject that the bus does not accept holds up no other: it is skipped for a while, and the rows behind it are
 // read.
 
+import { NewerFactError } from '../../core/events/canonical/index.ts'
 import type { StoredEvent } from '../../core/events/event/index.ts'
 import { messageOf as textOf } from '../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -60,6 +61,8 @@ const BACKOFF_MS_MAX = 10_000
 const HELD_BACK_MS = 10_000
 /** How often a node that stops looks for rows that are about to become visible. */
 const LAST_LOOKS = 20
+/** Stands for the messages of a newer version among the skipped subjects. No subject has spaces: theirs go on. */
+const NEWER = 'messages of a newer version'
 /** An operator should look if the oldest waits for longer. */
 const LATE_MS = 5 * 60_000
 
@@ -221,15 +224,21 @@ export function makeRelay(
     const { rows, events } = await store.system('relay').outbox(BATCH, after)
     if (after === undefined) noteAge(rows)
     await noteHeldBack(after === undefined && rows.length === 0)
-    const { outgoing, gone, broken } = sort(rows, events, config.busPrefix)
+    const { outgoing, gone, broken, newer } = sort(rows, events, config.busPrefix)
     for (const { row, error } of broken) noteRefused(row, row.subject, error)
     if (gone.length > 0) log.warn('relay.gone', { count: gone.length, first: gone[0]?.id ?? null })
     if (gone.length + broken.length > 0) await take([...gone, ...broken.map(({ row }) => row)])
     const last = (await relayOutgoing(outgoing)).at(-1)
+    const lastNewer = newer.at(-1)
     // Without its lease the node published none of them, and drops what it knows of them before the next pass.
-    if (last !== undefined && leaderLease.isHeld()) {
-      noteHeld(`the bus does not take ${last.message.subject}; see that a stream has it and has room`)
-      blocked.pass(last.row.position)
+    if (leaderLease.isHeld() && (last !== undefined || lastNewer !== undefined)) {
+      if (last !== undefined)
+        noteHeld(`the bus does not take ${last.message.subject}; see that a stream has it and has room`)
+      if (lastNewer !== undefined) {
+        noteHeld('a newer version of Millrace wrote some messages; a node of that version publishes them')
+        blocked.add(NEWER, true)
+      }
+      blocked.pass(Math.max(last?.row.position ?? 0, lastNewer?.position ?? 0))
     }
     const isEnd = rows.length < BATCH
     if (isEnd && !blocked.isEmpty() && blocked.isOnItsWay()) blocked.reachEnd(clock.monotonic(), backOff())
@@ -334,6 +343,8 @@ interface Sorted {
   readonly gone: readonly OutboxRow[]
   /** They cannot be rendered as a message. */
   readonly broken: readonly { readonly row: OutboxRow; readonly error: unknown }[]
+  /** A newer version wrote them. They stay: a node of that version publishes them. */
+  readonly newer: readonly OutboxRow[]
 }
 
 function sort(rows: readonly OutboxRow[], events: readonly StoredEvent[], prefix: string): Sorted {
@@ -341,6 +352,7 @@ function sort(rows: readonly OutboxRow[], events: readonly StoredEvent[], prefix
   const encoder = new TextEncoder()
   const outgoing: Outgoing[] = []
   const gone: OutboxRow[] = []
+  const newer: OutboxRow[] = []
   const broken: { readonly row: OutboxRow; readonly error: unknown }[] = []
   for (const row of rows) {
     try {
@@ -348,8 +360,9 @@ function sort(rows: readonly OutboxRow[], events: readonly StoredEvent[], prefix
       if (message === null) gone.push(row)
       else outgoing.push({ row, message: { ...message, body: encoder.encode(message.body) } })
     } catch (error) {
-      broken.push({ row, error })
+      if (error instanceof NewerFactError) newer.push(row)
+      else broken.push({ row, error })
     }
   }
-  return { outgoing, gone, broken }
+  return { outgoing, gone, broken, newer }
 }

@@ -11,7 +11,7 @@ import { hashText } from '../../foundation/hash/index.ts'
 import { type EventId, eventIdAt, type TenantId } from '../../foundation/ids/index.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../foundation/json/index.ts'
 import type { Instant } from '../../foundation/time/index.ts'
-import type { StoredEvent } from '../event/index.ts'
+import type { EventSummary, StoredEvent } from '../event/index.ts'
 import { CANONICAL_HEADER, CANONICAL_SOURCE } from './canonical.ts'
 
 export interface NewFact {
@@ -118,7 +118,19 @@ export function packFact(content: FactContent): string {
   return stringifyJson(body)
 }
 
-/** Throws if the body is of a newer version. */
+/** A newer version wrote the fact: the fields of its data are unknown here. A node of that version can read it. */
+export class NewerFactError extends Error {
+  /** All that is known of its event. */
+  readonly summary: EventSummary
+
+  constructor(layout: number, { data: _data, headers: _headers, raw: _raw, ...summary }: StoredEvent) {
+    super(`the fact ${summary.id} has the layout ${layout} of a newer version`)
+    this.name = 'NewerFactError'
+    this.summary = summary
+  }
+}
+
+/** Throws NewerFactError if a newer version wrote it. */
 export function unpackFact(fact: Fact): StoredEvent {
   const [subject, cause, correlationId, trace, objectType, objectId, hops, key, layout, ...values] =
     parseJson(fact.body) as readonly JsonValue[] as readonly [
@@ -128,8 +140,8 @@ export function unpackFact(fact: Fact): StoredEvent {
   const causationId = cause === FOLLOWS ? null : (`${EVENT_PREFIX}${cause}` as EventId)
   const data = unpackData({ subject, causationId, objectId }, layout, values)
   const text = stringifyJson(data)
-  const [first] = Object.values(data)
-  return {
+  const [first] = data === null ? values : Object.values(data)
+  const event: StoredEvent = {
     id: fact.id,
     tenant: fact.tenant,
     source: CANONICAL_SOURCE,
@@ -151,6 +163,8 @@ export function unpackFact(fact: Fact): StoredEvent {
     duplicates: 0,
     lastDuplicateAt: null,
   }
+  if (data === null) throw new NewerFactError(layout, event)
+  return event
 }
 
 /** The subject alone, without the rest. */
@@ -190,10 +204,15 @@ function unpackKey(packed: string, first: JsonValue | undefined): string {
   return packed.startsWith('+') ? `${first}${packed.slice(1)}` : packed.slice(1)
 }
 
-function unpackData(known: Omit<Known, 'data'>, layout: number, values: readonly JsonValue[]): FactData {
+/** null: the layout is of a newer version. */
+function unpackData(
+  known: Omit<Known, 'data'>,
+  layout: number,
+  values: readonly JsonValue[],
+): FactData | null {
   if (layout === NO_LAYOUT) return values[0] as FactData
   const names = LAYOUTS[layout]
-  if (names === undefined) throw new Error(`a fact has the layout ${layout} of a newer version`)
+  if (names === undefined) return null
   const data: Record<string, JsonValue> = {}
   const at = { ...known, data }
   for (const [index, name] of names.entries()) {

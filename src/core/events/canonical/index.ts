@@ -16,6 +16,7 @@ export {
   factId,
   HOPS_HEADER,
   isFactWanted,
+  NewerFactError,
   type NewFact,
   packFact,
   SYSTEM_EVENTS,

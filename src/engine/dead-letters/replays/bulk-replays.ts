@@ -19,7 +19,7 @@ import {
   tenantsInStore,
 } from '../../commit/index.ts'
 import type { EngineConfig } from '../../config.ts'
-import { withFacts } from '../../events/index.ts'
+import { dropUnseen, type SeesWorkflow, seenBy, seesAll, withFacts, withFactsOf } from '../../events/index.ts'
 import { type InternalDeadLetterActions, mustSayWhy, type ReplayOptions } from '../dead-letter-actions.ts'
 import { countDeadLetters } from './dead-letter-pages.ts'
 import type { PreviewDeps } from './judge-replay.ts'
@@ -56,9 +56,14 @@ export interface BulkReplays {
   preview(tenant: TenantId, filter: ReplayFilter, options: ReplayOptions): Promise<Preview>
   /** Stores the request, and starts. */
   begin(tenant: TenantId, filter: ReplayFilter, options: Decided & ReplayOptions & Paced): Promise<BulkReplay>
-  previewEvents(tenant: TenantId, filter: EventFilter): Promise<EventsPreview>
+  previewEvents(tenant: TenantId, filter: EventFilter, maySee?: SeesWorkflow): Promise<EventsPreview>
   /** Stores which events are to be matched again, and starts, the oldest first. */
-  beginEvents(tenant: TenantId, filter: EventFilter, decided: Decided & Paced): Promise<BulkReplay>
+  beginEvents(
+    tenant: TenantId,
+    filter: EventFilter,
+    decided: Decided & Paced,
+    maySee?: SeesWorkflow,
+  ): Promise<BulkReplay>
   /** What a recovery would do; reads a bounded number of events. */
   previewDeliveries(tenant: TenantId, filter: DeliveriesFilter): Promise<DeliveriesPreview>
   /**
@@ -367,16 +372,18 @@ export function makeBulkReplays(
       if (count === 0) throw new AppError('not_found', 'no dead letter fits the filter', { next: NONE_FITS })
       return beginAs(tenant, { of: 'deadLetters', filter }, count, { force, again }, decided)
     },
-    previewEvents: (tenant, filter) => previewEvents(deps, tenant, namedOnce(filter)),
-    async beginEvents(tenant, asked, decided) {
+    previewEvents: (tenant, filter, maySee = seesAll) =>
+      previewEvents(deps, tenant, namedOnce(filter), maySee),
+    async beginEvents(tenant, asked, decided, maySee = seesAll) {
       const filter = namedOnce(asked)
       // Events that arrive from now on are matched on arrival, and not part of it.
       const to = Math.min(filter.to ?? Number.POSITIVE_INFINITY, time.now() + 1)
       const reads = store.forTenant(tenant)
-      const events = await findEvents(
-        filter.system === true ? withFacts(reads) : reads,
-        filter.ids === undefined ? { ...filter, to } : filter,
-      )
+      const facts = withFacts(reads)
+      const events =
+        filter.ids === undefined
+          ? await findEvents(seenBy(filter.system === true ? facts : reads, maySee), { ...filter, to })
+          : await dropUnseen(facts, filter.ids, maySee)
       if (events.length === 0)
         throw new AppError('not_found', 'no event fits the filter', { next: NO_EVENT_FITS })
       const what = { of: 'events', filter, pieces: piecesOf(events.length) } as const
@@ -394,7 +401,7 @@ export function makeBulkReplays(
       const { status, document } = subscriptionFor(registry, tenant, filter)
       if (status === 'disabled')
         throw new AppError('subscription_disabled', `${document.name} is disabled; enable it, then recover`)
-      const walk = await beginWalk(withFacts(store.forTenant(tenant)), filter)
+      const walk = await beginWalk(withFactsOf(store.forTenant(tenant), document.on), filter)
       return beginAs(tenant, { of: 'deliveries', filter, walk }, 0, { force }, decided)
     },
 

@@ -4,7 +4,7 @@
 import type { DeadLetterId, EventId, TenantId } from '../../../core/foundation/ids/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { Subscription } from '../../../core/webhooks/subscription/index.ts'
-import { withFacts } from '../../events/index.ts'
+import { withFactsOf } from '../../events/index.ts'
 import type { PreviewDeps } from './judge-replay.ts'
 import { RECOVERY_VERDICTS, type RecoveryVerdict } from './recovery-verdict.ts'
 import { isRecovered, oldestEventAt, walkEvents } from './recovery-walk.ts'
@@ -44,7 +44,7 @@ export async function previewDeliveries(
   subscription: Subscription,
   filter: Required<DeliveriesFilter>,
 ): Promise<DeliveriesPreview> {
-  const reads = withFacts(deps.store.forTenant(tenant))
+  const reads = withFactsOf(deps.store.forTenant(tenant), subscription.document.on)
   // Computed as if all were requested: the totals cover both.
   const all = { ...filter, what: 'all' } as const
   const [step, oldest] = await Promise.all([

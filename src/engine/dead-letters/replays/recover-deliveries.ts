@@ -16,7 +16,7 @@ import type { TenantReads } from '../../../ports/store.ts'
 import { decidedText } from '../../access/index.ts'
 import type { EngineBase } from '../../commit/index.ts'
 import type { Registry } from '../../definitions/index.ts'
-import { findOrPromote, withFacts } from '../../events/index.ts'
+import { findOrPromote, withFactsOf } from '../../events/index.ts'
 import { lineOf } from '../../observe/index.ts'
 import { newWork } from '../../planning/index.ts'
 import { addDelivery, newDelivery, readDeliveryVersion } from '../../webhooks/index.ts'
@@ -78,7 +78,7 @@ export async function prepareRecovery(
   const { store } = deps
   const { filter, walk } = replay
   const deliveryVersion = await readDeliveryVersion(store, tenant, subscription.consumer)
-  const reads = withFacts(store.forTenant(tenant))
+  const reads = withFactsOf(store.forTenant(tenant), subscription.document.on)
   const bounds = { found: most, walked: WALKED_MAX, payloads: PAYLOADS_MAX }
   const step = await walkEvents({ ...deps, reads, subscription, filter }, walk.after, bounds)
   const prepared: Prepared[] = []
