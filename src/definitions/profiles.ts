@@ -7,7 +7,7 @@ import { closest } from '../core/foundation/text/index.ts'
 import { RETRY_PROFILES } from '../core/queue/retry/index.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { listed } from './suggest.ts'
-import type { Fields } from './written.ts'
+import { type Fields, fieldsOf } from './written.ts'
 
 const SORTS = ['retry', 'rate', 'drain'] as const
 export type ProfileSort = (typeof SORTS)[number]
@@ -16,6 +16,8 @@ export type ProfileSort = (typeof SORTS)[number]
 export interface KnownProfile {
   readonly name: string
   readonly sorts: readonly ProfileSort[]
+  /** Of its `retry`, as written. */
+  readonly retryOn?: JsonValue | undefined
 }
 
 const BUILT_IN: Readonly<Record<ProfileSort, readonly string[]>> = {
@@ -31,11 +33,15 @@ export function knownProfiles(
   const written = documents.filter(({ kind, name }) => kind === 'Profile' && typeof name === 'string')
   const names = new Set(written.map(({ name }) => name))
   return [
-    ...written.map((profile) => ({ name: String(profile.name), sorts: sortsOf(profile) })),
+    ...written.map((profile) => knownProfile(String(profile.name), profile)),
     ...[...beside.values()]
       .filter(({ name }) => !names.has(name))
-      .map((profile) => ({ name: profile.name, sorts: sortsOf(profile as unknown as Fields) })),
+      .map((profile) => knownProfile(profile.name, profile as unknown as Fields)),
   ]
+}
+
+function knownProfile(name: string, profile: Fields): KnownProfile {
+  return { name, sorts: sortsOf(profile), retryOn: fieldsOf(profile.retry).retryOn }
 }
 
 function sortsOf(profile: Fields): readonly ProfileSort[] {

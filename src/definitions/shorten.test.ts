@@ -92,6 +92,17 @@ test('[SF7] a file with an error stays as it is, and its errors are reported', (
   expect(errors.every(({ file: path }) => path === 'a.yaml')).toBe(true)
 })
 
+test('[SF7] a document that cannot be resolved leaves its file as it is, alone or beside others', () => {
+  const profile = { path: 'a.yaml', text: 'kind: Profile\nname: slow\nretry: { attempts: none }\n' }
+  const [, route = ''] = LONG.split('---\n')
+  const held = `${route}retry: slow\n`
+  for (const text of [held, `${held}---\n${route.replace('name: book', 'name: other')}`]) {
+    const { changed, errors } = shortenFiles([profile, { path: 'b.yaml', text }])
+    expect(errors.map(({ file: path }) => path)).toEqual(['a.yaml'])
+    expect(changed).toEqual([])
+  }
+})
+
 /** All examples, fixtures and blocks of the documentation: a folder or a block is one bundle. */
 const bundles: readonly (readonly DefinitionFile[])[] = [
   ...['examples', 'bench/flows', 'src/definitions'].flatMap((folder) =>

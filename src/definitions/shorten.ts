@@ -36,8 +36,12 @@ export function shortenFiles(files: readonly DefinitionFile[]): Shortened {
   )
   const wanted = hashesOf(before)
   const found = hashesOf(compile(written))
-  const isKept = (path: string) => wanted.get(path)?.join() === found.get(path)?.join()
-  const changed = written.filter(({ path, text }, index) => text !== files[index]?.text && isKept(path))
+  // A document that refers to a faulty one has neither an error nor a hash.
+  const isKept = ({ path, text }: DefinitionFile) => {
+    const hashes = wanted.get(path)
+    return hashes?.length === countDocuments(text) && hashes.join() === found.get(path)?.join()
+  }
+  const changed = written.filter((file, index) => file.text !== files[index]?.text && isKept(file))
   return { changed, errors }
 }
 
@@ -56,6 +60,11 @@ function hashesOf({ definitions }: ReturnType<typeof compile>): ReadonlyMap<stri
     ])
   }
   return hashes
+}
+
+function countDocuments(text: string): number {
+  const documents = parseAllDocuments(text)
+  return 'empty' in documents ? 0 : documents.filter(({ contents }) => contents !== null).length
 }
 
 // --- One file

@@ -120,6 +120,16 @@ const ROWS: readonly Row[] = [
   ['[WL11]', trigger('manual: {}, ¦maxProcessingTime: 1m'), 'it belongs to `on`'],
   ['[WL11]', trigger('manual: {}, ¦deadLetter: { subject: a.c }'), 'it belongs to `on`'],
   ['[WL11]', trigger('on: a.b, ¦onLimit: reject'), 'write `rateLimit`, too'],
+  [
+    '[WL11]',
+    trigger('on: a.b, retry: { attempts: 2, delays: [1s], retryOn: ¦[timeout, rate_limited] }'),
+    'it would never retry; add `transient`',
+  ],
+  [
+    '[WL11]',
+    `${trigger('on: a.b, retry: ¦slow')}---\nkind: Profile\nname: slow\nretry: { attempts: 2, delays: [1s], retryOn: [timeout] }\n`,
+    'the `retryOn` of `slow`',
+  ],
   ['[WL11]', trigger('on: a.>, deadLetter: { subject: ¦a.failed }'), 'would come back to it'],
   ['[WL11]', trigger('on: a.b, ¦buffer: 1h'), 'write `action: update`'],
   ['[WL11]', trigger('on: a.b, ¦unique: live'), 'write `correlate`'],
@@ -292,14 +302,14 @@ describe('the normal form', () => {
 
   test('[TG30] [TG31] [TG32] [TG33] has the limits of a trigger only where they are written', () => {
     const limits =
-      'rateLimit: { perMinute: 5 }, onLimit: reject, retry: { attempts: 2, delays: [1s] }, maxProcessingTime: 30s, deadLetter: { subject: a.failed }'
+      'rateLimit: { perMinute: 5 }, onLimit: reject, retry: { attempts: 2, delays: [1s], retryOn: [transient] }, maxProcessingTime: 30s, deadLetter: { subject: a.failed }'
     const triggerOf = (text: string) => {
       const { documents } = compile(trigger(text))
       return (documents[0] as WorkflowDocument).triggers[0]
     }
     expect(triggerOf(`on: a.b, ${limits}`)).toMatchObject({
       onLimit: 'reject',
-      retry: { profile: null, attempts: 2, delaysMs: [1_000] },
+      retry: { profile: null, attempts: 2, delaysMs: [1_000], retryOn: ['transient'] },
       maxProcessingMs: 30_000,
       deadLetter: { subject: 'a.failed' },
     })

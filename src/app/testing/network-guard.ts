@@ -1,5 +1,5 @@
-// Keeps the functions of flow tests off the network: their `fetch` reaches the scripted vendors, and a connection is refused. Code
-// outside of a test is not affected.
+// Keeps the functions of flow tests off the network: their `fetch` reaches the scripted vendors, or nothing while they are loaded, and
+// a TCP connection is refused. Code outside of a test is not affected.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Socket } from 'node:net'
@@ -22,6 +22,17 @@ export function guardNetwork(): () => void {
 /** Runs a function of a test: what it fetches is answered by the vendors of that test. */
 export function withVendors<Value>(vendors: Pick<ScriptedVendors, 'fetch'>, run: () => Value): Value {
   return current.run(vendors, run)
+}
+
+/** Runs code that loads the functions of tests: no test is there whose vendors could answer. */
+export function withoutVendors<Value>(run: () => Value): Value {
+  return current.run({ fetch: refuse }, run)
+}
+
+function refuse(input: Parameters<typeof fetch>[0]): never {
+  const address = input instanceof Request ? input.url : String(input)
+  // Thrown, not a rejected promise: a file that does not wait for it would end the process.
+  throw new Error(`fetch of ${address} at the top of a file: call other systems inside the function`)
 }
 
 function replace(): () => void {

@@ -1,5 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -220,6 +221,32 @@ test('[FT7] functions of the folder run, fetch from the scripted vendors, and op
       .on('error', () => {})
       .destroy(),
   ).not.toThrow()
+})
+
+test('[FT7] a file that calls out while it is loaded is an error that names the address', async () => {
+  writeFileSync(join(folder, 'count.yaml'), COUNT)
+  const called: string[] = []
+  const server = createServer(({ url = '' }, response) => {
+    called.push(url)
+    response.end('{}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/rates`
+  try {
+    for (const top of [`await fetch('${address}')`, `void fetch(new Request('${address}'))`]) {
+      writeFileSync(join(folder, 'count.ts'), `${CODE}${top}\n`)
+      write(BOOKED)
+      const { findings, tests } = await runFlowTests({ folder })
+      expect(tests).toEqual([])
+      expect(findings.map(({ file, message }) => [file, message])).toContainEqual([
+        'count.ts',
+        expect.stringContaining(`fetch of ${address} at the top of a file`),
+      ])
+    }
+    expect(called).toEqual([])
+  } finally {
+    server.close()
+  }
 })
 
 test('[FT5] mistakes in tests and definitions are findings, and nothing runs', async () => {

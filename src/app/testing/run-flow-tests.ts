@@ -16,7 +16,7 @@ import {
   readFlowTests,
   readTestFiles,
 } from '../../definitions/index.ts'
-import { guardNetwork } from './network-guard.ts'
+import { guardNetwork, withoutVendors } from './network-guard.ts'
 import { observeWorld, openJobs } from './observe-world.ts'
 import { sendStep } from './send-step.ts'
 import { keepTestCode, makeTestCode } from './test-code.ts'
@@ -63,7 +63,7 @@ export async function runFlowTests(options: FlowTestsOptions): Promise<FlowTests
 async function runFolder({ folder, only = '' }: FlowTestsOptions): Promise<FlowTestsResult> {
   const code = makeTestCode()
   const testFiles = await readTestFiles(folder)
-  const loaded = await loadForTest(folder, code)
+  const loaded = await withoutVendors(() => loadForTest(folder, code))
   const documents = loaded.definitions.map(({ document }) => document)
   const read = readFlowTests(testFiles)
   const files = [...loaded.files, ...testFiles]
@@ -73,7 +73,7 @@ async function runFolder({ folder, only = '' }: FlowTestsOptions): Promise<FlowT
     ...(hasErrors(loaded.findings) ? [] : checkFlowTests(read.tests, documents)),
   ]
   if (hasErrors(findings)) return { ok: false, findings, tests: [], files }
-  await keepTestCode(code, loaded.code)
+  await withoutVendors(() => keepTestCode(code, loaded.code))
   const wanted = only.toLowerCase()
   const tests: FlowTestResult[] = []
   for (const one of read.tests) {

@@ -1,4 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  linkSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -41,4 +50,17 @@ test('[SF7] a file with an error is reported and not written', async () => {
   expect(code).not.toBe(0)
   expect(readFileSync(path, 'utf8')).toBe(wrong)
   expect((await runCli(['fmt', join(flows, 'nowhere')])).stderr).toContain('is not a folder')
+})
+
+test('[SF7] a file is replaced as a whole, with its mode', async () => {
+  writeFileSync(path, LONG)
+  chmodSync(path, 0o664)
+  const former = join(flows, 'former.txt')
+  linkSync(path, former)
+  expect((await runCli(['fmt', flows])).code).toBe(0)
+  expect(readFileSync(path, 'utf8')).toBe(SHORT)
+  expect(statSync(path).mode & 0o777).toBe(0o664)
+  // Who reads the file meanwhile reads the former text to its end.
+  expect(readFileSync(former, 'utf8')).toBe(LONG)
+  expect(readdirSync(flows).toSorted()).toEqual(['a.yaml', 'former.txt'])
 })

@@ -1,6 +1,6 @@
 // millrace fmt: rewrites the definitions of a folder to the shorter forms of the language. It needs no node.
 
-import { writeFile } from 'node:fs/promises'
+import { chmod, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { type Cli, handle } from '../command.ts'
@@ -27,7 +27,7 @@ export function addFmtCommand(program: Command, cli: Cli): void {
       const folder = resolveFolder(session, given)
       const files = await readable(folder, () => readFolder(folder))
       const { changed, errors } = shortenFiles(files)
-      if (!check) for (const { path, text } of changed) await writeFile(join(folder, path), text)
+      if (!check) for (const { path, text } of changed) await replaceFile(join(folder, path), text)
       const shown = { changed: changed.map(({ path }) => path), errors, isWritten: !check }
       session.show(shown, () => {
         for (const { path } of changed) session.out.line(`${check ? 'would rewrite' : 'rewrote'} ${path}`)
@@ -42,4 +42,19 @@ export function addFmtCommand(program: Command, cli: Cli): void {
     },
     { isLocal: true },
   )
+}
+
+/** As a whole or not at all, with the mode of the file; a link stays one. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const file = await realpath(path)
+  const { mode } = await stat(file)
+  const part = `${file}.${process.pid}.part`
+  try {
+    await writeFile(part, text, { flag: 'wx' })
+    await chmod(part, mode)
+    await rename(part, file)
+  } catch (error) {
+    await rm(part, { force: true })
+    throw error
+  }
 }

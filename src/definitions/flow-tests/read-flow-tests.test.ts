@@ -164,3 +164,12 @@ test('the place of a part is where it is written, or its parent', () => {
   expect(one?.placeOf([0, 'expect', 'keys', 0])).toMatchObject({ line: 5, column: 9 })
   expect(one?.placeOf([0, 'expect', 'calls'])).toMatchObject({ line: 3, column: 3 })
 })
+
+test('[FT5] a pause is no longer than what a run can wait for', () => {
+  const read = (wait: string) =>
+    readFlowTests([
+      { path: 'a.test.yaml', text: `- name: a\n  send: { wait: ${wait} }\n  expect: { calls: [] }\n` },
+    ]).findings
+  expect(read('30d')).toEqual([])
+  expect(read('31d')).toMatchObject([{ line: 2, message: '`wait` is a duration of at most 30d' }])
+})

@@ -16,7 +16,8 @@ import { listed } from '../suggest.ts'
 import type { Fields, PartReader } from './part-reader.ts'
 
 const TIMES_MAX = 1_000
-const WAIT_MS_MAX = 366 * DAY
+/** The engine looks for jobs all the time that passes: so much of it takes about half a minute. */
+const WAIT_MS_MAX = 30 * DAY
 
 const REQUEST = ['source', 'body', 'headers', 'signed', 'times', 'refused']
 const EVENT = ['subject', 'data', 'id', 'objectId', 'times']

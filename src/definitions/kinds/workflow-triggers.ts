@@ -1,5 +1,6 @@
 // Checks the triggers of a workflow: what belongs to which kind, and how an event finds its instance.
 
+import type { RetryCause } from '../../core/definitions/documents/index.ts'
 import { matchesPattern, parseSubject } from '../../core/events/subject/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
 import { checkCron } from '../actions/index.ts'
@@ -45,6 +46,7 @@ function checkTrigger(
     ...checkNames(trigger.fire, [...at, 'fire'], 'transition', workflow),
     ...checkProfileName(trigger.rateLimit, 'rate', [...at, 'rateLimit'], around.profiles),
     ...checkRetry(trigger.retry, around, [...at, 'retry']),
+    ...checkRetryOn(trigger.retry, around, [...at, 'retry']),
     ...checkDeadLetter(trigger, at),
     ...checkCron(fieldsOf(trigger.schedule), [...at, 'schedule']),
     ...checkPermission(permission, [...at, 'manual', 'permission'], workflow),
@@ -77,6 +79,22 @@ function checkCompany(trigger: Fields, sort: string, at: FieldPath): readonly Re
       ? [{ rule: 'trigger', message, path: [...at, field], onKey: true }]
       : [],
   )
+}
+
+/** The class of every refusal of an instance. */
+const REFUSAL: RetryCause = 'transient'
+
+function checkRetryOn(
+  retry: JsonValue | undefined,
+  { profiles }: Surroundings,
+  at: FieldPath,
+): readonly Remark[] {
+  const isNamed = typeof retry === 'string'
+  const retryOn = isNamed ? profiles.find(({ name }) => name === retry)?.retryOn : fieldsOf(retry).retryOn
+  if (!Array.isArray(retryOn) || retryOn.length === 0 || retryOn.includes(REFUSAL)) return []
+  const what = isNamed ? `the \`retryOn\` of \`${retry}\`` : '`retryOn`'
+  const message = `a trigger retries what its instance refuses, which is always \`${REFUSAL}\`: with ${what} it would never retry; add \`${REFUSAL}\`, or leave \`retryOn\` out`
+  return [{ rule: 'trigger', message, path: isNamed ? at : [...at, 'retryOn'] }]
 }
 
 /** Its dead letters would come back to it. */
