@@ -6,7 +6,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runCli } from '../../cli/cli.fixture.ts'
 import { runFlowTests } from './index.ts'
 
-const FLOWS = `kind: Source
+const FLOWS = `kind: Vars
+name: stages
+values: { stage: local }
+---
+kind: Source
 name: shop
 verify: { scheme: hmac, secret: { env: SHOP_SECRET }, header: x-signature }
 subject: "shop.events.{{ payload.kind }}"

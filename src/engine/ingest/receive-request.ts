@@ -49,6 +49,8 @@ export interface Intake {
  * the garbage collector copies: with 1,024 connections it took a third of an event's CPU time.
  */
 const COMMITS_AT_ONCE = 256
+/** An answer depends on its request alone. */
+const NO_VARS = () => ({})
 
 export function makeIntake(
   deps: Pick<EngineDeps, 'clock' | 'log'> & {
@@ -125,7 +127,7 @@ export function makeIntake(
         assert(accepted !== 'refused', 'nothing but its key keeps an event out')
         const { respond } = source.guards
         if (respond === null) return accepted
-        const scope = routeScope({ ...draft, id: accepted.eventId }, payload, stored, {})
+        const scope = routeScope({ ...draft, id: accepted.eventId }, payload, stored, NO_VARS)
         return { ...accepted, ...answerBy(source, request.tenant, () => respond(scope)) }
       },
       (error) => {
