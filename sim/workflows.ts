@@ -12,7 +12,6 @@ import type {
 import { hashDocument } from '../src/core/definitions/documents/index.ts'
 import { SECOND } from '../src/core/foundation/time/index.ts'
 import { type Sketch, sketchWorkflow } from '../src/core/workflows/machine/nets.fixture.ts'
-import type { Profile } from './faults.ts'
 import type { Rng } from './random.ts'
 import { CASE_DELAYS_MS, CASE_OPERATIONS } from './workflow-vendor.ts'
 
@@ -299,9 +298,15 @@ const PAUSING: WorkflowDocument = {
 
 export function drawCases(
   rng: Rng,
-  { hasLimits, hasTriggerCircuits }: Pick<Profile, 'hasLimits' | 'hasTriggerCircuits'>,
+  has: { readonly hasLimits?: true; readonly hasTriggerCircuits?: true },
 ): Cases {
-  const first = [hasTriggerCircuits ? PAUSING : CHAIN, hasLimits ? LIMITED : DESK, COMBO, CHILD, drawNet(rng)]
+  const first = [
+    has.hasTriggerCircuits ? PAUSING : CHAIN,
+    has.hasLimits ? LIMITED : DESK,
+    COMBO,
+    CHILD,
+    drawNet(rng),
+  ]
   const second = first.map((document) => ({ ...document, description: 'the second', version: '2.0.0' }))
   const hashes = new Map([...first, ...second].map((document) => [hashDocument(document), document]))
   return {
