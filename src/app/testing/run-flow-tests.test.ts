@@ -89,7 +89,7 @@ const BOOKED = `- name: booked
     keys: ["BOOK:o-1"]
 `
 
-test('[FT6] a test runs through the real engine: signed, deduplicated, retried after hours, in an instant', async () => {
+test('[FT6] [VR9] a test runs through the real engine: signed, deduplicated, retried after hours, in an instant', async () => {
   write(BOOKED)
   const first = await runFlowTests({ folder })
   expect(first).toMatchObject({
