@@ -153,7 +153,6 @@ export async function startApp(options: AppOptions): Promise<App> {
       store,
       code,
       signedCode,
-      vars,
       node,
       engine,
       gate,

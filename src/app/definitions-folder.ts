@@ -1,6 +1,11 @@
 // The definitions folder of a node: deployed at the start and, in DEV, whenever it changes.
 
-import { type Change, definitionId } from '../core/definitions/documents/index.ts'
+import {
+  type Change,
+  type DefinitionDocument,
+  definitionId,
+  type SubscriptionDocument,
+} from '../core/definitions/documents/index.ts'
 import { AppError } from '../core/foundation/errors/index.ts'
 import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
 import {
@@ -30,7 +35,10 @@ export interface FolderDeps {
   /** Whether credentials in clear text may not be applied. */
   readonly refusesLiterals?: boolean
   /** Whether the address of a subscription may be called from here. */
-  readonly vet: VetAddress
+  readonly vet: (
+    document: SubscriptionDocument,
+    beside: readonly DefinitionDocument[],
+  ) => ReturnType<VetAddress>
 }
 
 const TRIES = 5
@@ -82,7 +90,12 @@ export async function findObjections(
     ...loaded.changedKeys(documents),
     ...(refusesLiterals ? loaded.freshLiterals(documents) : []),
     ...loaded.heldNames((name) => held.has(name)),
-    ...(await vetEndpoints(loaded.endpoints(documents), vet)),
+    ...(await vetEndpoints(loaded.endpoints(documents), (document) =>
+      vet(
+        document,
+        loaded.definitions.map((one) => one.document),
+      ),
+    )),
   ]
 }
 

@@ -34,6 +34,7 @@ export function engineConfigOf(
     providers: BUILT_IN_PROVIDERS,
     version: packageVersion(),
     vars,
+    environment: config.environment,
     node: node as NodeId,
     roles: new Set(config.roles),
     isShared: config.store.kind === 'postgres',

@@ -5,7 +5,7 @@ import type { Config } from '../config/index.ts'
 import type { Ids } from '../core/foundation/ids/index.ts'
 import type { Demo } from '../demo/index.ts'
 import type { Access, Idempotency } from '../engine/access/index.ts'
-import type { Engine, EngineConfig } from '../engine/index.ts'
+import type { Engine } from '../engine/index.ts'
 import { limitSecrets } from '../engine/secrets/index.ts'
 import { type HttpServer, makeHttpServer, type RunCheck } from '../http/index.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -34,7 +34,6 @@ export function makeNodeServer(
     readonly signedCode: SignedCode
     readonly http: HttpClient
     readonly secrets: SecretVault
-    readonly vars: EngineConfig['vars']
     readonly node: string
     readonly engine: Engine
     readonly gate: Gate
@@ -62,7 +61,8 @@ export function makeNodeServer(
     secretEnv: config.secretEnv,
     demo,
     idempotency,
-    vetSubscription: (tenant, document) => vetSubscription(deps.http, deps.vars, tenant, document),
+    vetSubscription: (tenant, document, beside = []) =>
+      vetSubscription(deps.http, engine.definitions.vars(tenant, beside), tenant, document),
     now: () => deps.clock.now(),
     health: readiness.ask,
     confirmCopy: start.confirmCopy,

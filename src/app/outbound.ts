@@ -6,11 +6,10 @@
 
 import type { Config } from '../config/index.ts'
 import { makeOutboundPolicy, type OutboundPolicy } from '../core/access/network/index.ts'
-import type { SubscriptionDocument } from '../core/definitions/documents/index.ts'
+import type { SubscriptionDocument, VarValues } from '../core/definitions/documents/index.ts'
 import { messageOf } from '../core/foundation/errors/index.ts'
 import type { TenantId } from '../core/foundation/ids/index.ts'
 import { compileAddress } from '../core/webhooks/subscription/index.ts'
-import type { EngineConfig } from '../engine/index.ts'
 import type { HttpClient, Vetted } from '../ports/http-client.ts'
 
 const MAIL = /^smtps?:/i
@@ -75,7 +74,7 @@ export function makeOutbound(
 /** Whether a subscription's endpoint may be called, by the rules for every outbound call. */
 export async function vetSubscription(
   http: Pick<HttpClient, 'vet'>,
-  vars: EngineConfig['vars'],
+  vars: VarValues,
   tenant: TenantId,
   document: SubscriptionDocument,
 ): Promise<Vetted> {

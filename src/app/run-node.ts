@@ -7,7 +7,7 @@ import { messageOf } from '../core/foundation/errors/index.ts'
 import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
 import type { Demo } from '../demo/index.ts'
 import type { Access, Idempotency } from '../engine/access/index.ts'
-import type { Engine, EngineConfig } from '../engine/index.ts'
+import type { Engine } from '../engine/index.ts'
 import { heldByApi } from '../engine/webhooks/index.ts'
 import type { Gauge, HttpServer } from '../http/index.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -61,7 +61,6 @@ export interface NodeParts {
   readonly store: Store
   readonly code: BundleCode
   readonly signedCode: SignedCode
-  readonly vars: EngineConfig['vars']
   readonly url: string
   readonly node: string
   readonly engine: Engine
@@ -143,7 +142,7 @@ export async function runNode(parts: NodeParts, definitions: LoadedDefinitions):
   }
 }
 
-function folderOf({ config, engine, code, store, outbound, vars, load }: NodeParts): FolderDeps {
+function folderOf({ config, engine, code, store, outbound, load }: NodeParts): FolderDeps {
   return {
     // Without a folder only the demo could have left definitions behind.
     owner: config.flowsFolder === null ? 'demo' : 'folder',
@@ -153,7 +152,13 @@ function folderOf({ config, engine, code, store, outbound, vars, load }: NodePar
     load,
     keepCode: (loaded) => code.keep(loaded),
     heldByApi: (names) => heldByApi(store.forTenant(DEFAULT_TENANT), names),
-    vet: (document) => vetSubscription(outbound.http, vars, DEFAULT_TENANT, document),
+    vet: (document, beside) =>
+      vetSubscription(
+        outbound.http,
+        engine.definitions.vars(DEFAULT_TENANT, beside),
+        DEFAULT_TENANT,
+        document,
+      ),
     refusesLiterals: config.environment === 'PROD',
   }
 }

@@ -43,7 +43,7 @@ describe('where a secret is allowed', () => {
     ['a query', route(`{ http: { url: "https://books.example/x?k={{ secret('books') }}", keyTtl: 1h } }`)],
     [
       'a query behind a base',
-      route(`{ http: { url: "{{ vars.books }}/x?k={{ secret('books') }}", keyTtl: 1h } }`),
+      route(`{ http: { url: "{{ vars.self }}/x?k={{ secret('books') }}", keyTtl: 1h } }`),
     ],
     [
       'a probe',

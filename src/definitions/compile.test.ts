@@ -573,6 +573,7 @@ describe('rules', () => {
       SL: 'subscription-language',
       PV: 'provider-language',
       BU: 'bus',
+      VR: 'vars',
       IX: 'inline-auth',
     }
     const others = Object.entries(pages).flatMap(([prefix, name]) => {

@@ -5,6 +5,7 @@ import type { OutboundPolicy } from '../core/access/network/index.ts'
 import type {
   Authored,
   DefinitionDocument,
+  EnvironmentName,
   ProfileDocument,
   ProviderDocument,
 } from '../core/definitions/documents/index.ts'
@@ -20,7 +21,6 @@ import { knownIntegrations, USUAL_ENVIRONMENT } from './integrations.ts'
 import { checkShape } from './issues.ts'
 import { declarationOf, KIND_NAMES, KINDS, type Kind, OTHER_KINDS, resolveDocument } from './kinds/index.ts'
 import type { Known } from './kinds/kind.ts'
-import type { EnvironmentName } from './kinds/parts.ts'
 import { checkLiterals, deployedLiterals } from './literals.ts'
 import { type ReadableStreams, reportDurables } from './nats.ts'
 import { type Proof, reportNets } from './nets.ts'
@@ -32,6 +32,7 @@ import { expandShortForms } from './short-forms.ts'
 import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
 import { type Endpoint, freshEndpoints, reportHeld, reportSubscriptions } from './subscriptions.ts'
 import { listed } from './suggest.ts'
+import { checkVars, knownVars, reportLostVars } from './vars.ts'
 
 export interface CompileDeps {
   /** The hash of the code that has the function, or null. */
@@ -253,6 +254,12 @@ function reportTogether(
   const { deployedDocuments = [], emits = [] } = deps
   const documents = [...own, ...deployedDocuments.filter(({ kind, name }) => !written.has(`${kind}/${name}`))]
   reportBundle(routes, documents, hasAllSources, workflows)
+  reportLostVars(
+    resolved.map(({ document, read }) => ({ document, report: reporterOf(read, findings) })),
+    documents.slice(own.length),
+    deployedDocuments,
+    knownVars(own as unknown as readonly ReadDocument['value'][], deployedDocuments),
+  )
   reportMigrations(routes, deployedDocuments)
   for (const { document, report } of routes) {
     reportAction(document.do, ['do'], documents, report)
@@ -307,18 +314,22 @@ export function checkDocuments(
     refusesLiteral: literalRefusal(deps),
     busPrefix: deps.busPrefix,
     streams: deps.streams,
+    environment: deps.environment ?? USUAL_ENVIRONMENT,
     integrations: knownIntegrations(values, deps.deployedDocuments, readProvider, deps.environment),
     agents: namesOf('Agent', values, deps),
     workflows: namesOf('Workflow', values, deps),
   }
+  const vars = knownVars(values, deps.deployedDocuments)
   for (const document of documents) {
     const kind = kindOf(document)
+    const shape = typeof kind === 'string' ? checkShape(kind, document.value) : []
     const remarks =
       typeof kind === 'string'
         ? [
-            ...checkShape(kind, document.value),
+            ...shape,
             ...declarationOf(kind).check(document.value, around),
-            ...checkLiterals(document.value, around.refusesLiteral),
+            ...(kind === 'Vars' ? [] : checkLiterals(document.value, around.refusesLiteral)),
+            ...besides(shape, checkVars(document, vars)),
             ...checkSentSecrets(document.value, around),
             ...duplicate(document, first),
           ]
@@ -328,9 +339,15 @@ export function checkDocuments(
     const isTold = remarks.length <= FINDINGS_MAX
     const isSound = document.isWhole && isTold && !found.some((finding) => finding.severity === 'error')
     if (typeof kind === 'string' && isSound) sound.push({ kind, document })
-    else if (kind !== 'Profile') isSourceLost = true
+    else if (kind !== 'Profile' && kind !== 'Vars') isSourceLost = true
   }
   return { sound, findings, isSourceLost }
+}
+
+/** One mistake is reported once: what is no expression there, or sees other names, has been told. */
+function besides(told: readonly Remark[], remarks: readonly Remark[]): readonly Remark[] {
+  const places = new Set(told.map(({ path }) => path.join('/')))
+  return remarks.filter(({ path }) => !places.has(path.join('/')))
 }
 
 function readProvider(value: ReadDocument['value']): ProviderDocument | null {

@@ -1,6 +1,7 @@
 // What the checks of one document know about everything besides it.
 
 import type { OutboundPolicy } from '../core/access/network/index.ts'
+import type { EnvironmentName } from '../core/definitions/documents/index.ts'
 import type { SensitivePath } from '../core/events/sensitive/index.ts'
 import type { KnownIntegrations } from './integrations.ts'
 import type { ReadableStreams } from './nats.ts'
@@ -33,6 +34,8 @@ export interface Surroundings {
   /** Where the node may call; undefined: no node was asked; null: others judge. */
   readonly outbound: OutboundPolicy | null | undefined
   readonly isProduction: boolean
+  /** Of the node. */
+  readonly environment: EnvironmentName
   /** Whether a credential in clear text prevents a document from being applied. */
   refusesLiteral(literal: string): boolean
   /** The prefix of the node's own subjects on the bus; undefined: no node was asked. */

@@ -36,7 +36,7 @@ function report(context: Refinement, message: string, params: IssueParams, path:
   context.addIssue({ code: 'custom', message, path: [...path], params })
 }
 
-/** Roots of the language that this version does not support there. */
+/** Roots that differ by environment, which must not change what is the same effect. */
 const OTHER_ROOTS = ['vars']
 
 /** Where to find the names that other fields of a route define. */
@@ -65,7 +65,7 @@ function reportProblem(
   if (root !== undefined && OTHER_ROOTS.includes(root)) {
     report(
       context,
-      `\`${root}\` is not available in this version`,
+      `\`${root}\` is not available here: it differs by environment; write it in what is sent`,
       { rule: 'notAvailable', offset: problem.offset },
       path,
     )
@@ -300,6 +300,18 @@ export function partName() {
     report(context, message, { rule: 'name', onKey: true })
   }
   return stringOf('name', check, { pattern: PART_NAME.source, maxLength: NAME_LENGTH_MAX })
+}
+
+const VAR_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+/** What follows `vars.` in an expression. */
+export function varName() {
+  const check = (text: string, context: Refinement) => {
+    if (refuseTemplate(text, context) || (VAR_NAME.test(text) && text.length <= NAME_LENGTH_MAX)) return
+    const message = `a name has letters, digits and \`_\`, begins with a letter or \`_\` and has at most ${NAME_LENGTH_MAX} characters`
+    report(context, message, { rule: 'name', onKey: true })
+  }
+  return stringOf('name', check, { pattern: VAR_NAME.source, maxLength: NAME_LENGTH_MAX })
 }
 
 /** A reference to something with a name: a profile or a function. */

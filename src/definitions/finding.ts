@@ -151,6 +151,7 @@ export const RULES = {
   natsLoop: 'BU52',
   natsOverlap: 'BU53',
   natsDurable: 'BU54',
+  unknownVar: 'VR3',
 } as const
 
 export type RuleName = keyof typeof RULES

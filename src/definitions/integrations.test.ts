@@ -160,7 +160,7 @@ describe('findings', () => {
     ['[PV9]', connection(`${shut}\nendpoints: { ¦upload: https://x.example }`), 'no `upload`', 'uploads'],
     ['[PV9]', connection(`${shut}\nbuckets: { ¦core: { perMinute: 5 } }`), 'no `core`'],
     ['[PV10]', connection('credential: acme-token\nconfig: ¦{ region: 5 }'), '`config.region`'],
-    ['[PV10]', connection('credential: acme-token\nconfig: ¦{ area: "{{ vars.area }}" }'), 'lacks `region`'],
+    ['[PV10]', connection('credential: acme-token\nconfig: ¦{ area: "{{ vars.self }}" }'), 'lacks `region`'],
     ['[PV12]', credential('secret: ¦s3cr3t', 'provider: acme'), 'is not written here'],
     [
       '[PV12]',
@@ -264,7 +264,7 @@ describe('findings', () => {
 
   test('[PV10] the result of a template is checked later', () => {
     expect(
-      find(connection('credential: acme-token\nconfig: { region: "{{ vars.region }}" }')).findings,
+      find(connection('credential: acme-token\nconfig: { region: "{{ vars.self }}" }')).findings,
     ).toEqual([])
   })
 
@@ -549,7 +549,7 @@ describe('hmac', () => {
     expect(messages(operation)).toEqual(refused(13))
     const connection = PROVIDER.replace(
       'config: { region: eu }',
-      'config: { region: "{{ hmac(vars.region) }}" }',
+      'config: { region: "{{ hmac(vars.self) }}" }',
     )
     expect(messages(connection)).toEqual(refused(32))
     const source = [

@@ -2,11 +2,15 @@
 // deployed ones besides them, and the built-in providers.
 
 import { BUILT_IN_PROVIDERS } from '../connectors/index.ts'
-import type { AuthModel, DefinitionDocument, ProviderDocument } from '../core/definitions/documents/index.ts'
+import type {
+  AuthModel,
+  DefinitionDocument,
+  EnvironmentName,
+  ProviderDocument,
+} from '../core/definitions/documents/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import { closest } from '../core/foundation/text/index.ts'
 import type { FieldPath, Remark, RuleName } from './finding.ts'
-import type { EnvironmentName } from './kinds/parts.ts'
 import { listed } from './suggest.ts'
 import { type Fields, fieldsOf } from './written.ts'
 

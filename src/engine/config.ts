@@ -1,7 +1,12 @@
 // The ports that the engine needs, and its settings.
 
 import { TENANT_LIMITS, type TenantLimits } from '../core/access/callers/index.ts'
-import { type ProviderDocument, RETENTION_MS } from '../core/definitions/documents/index.ts'
+import {
+  type EnvironmentName,
+  type ProviderDocument,
+  RETENTION_MS,
+  type VarValues,
+} from '../core/definitions/documents/index.ts'
 import type { SystemEvents } from '../core/events/canonical/index.ts'
 import type { NodeId } from '../core/foundation/ids/index.ts'
 import { DAY, MINUTE } from '../core/foundation/time/index.ts'
@@ -72,8 +77,10 @@ export interface EngineConfig {
   /** A reserved call must begin within this. */
   readonly sendWithinMs: number
   readonly responseBytesMax: number
-  /** The `vars` of expressions: values that differ between environments. */
-  readonly vars: Vars
+  /** The `vars` of expressions that the node provides, beside those of the deployed documents. */
+  readonly vars: VarValues
+  /** Whose values of those documents it takes. */
+  readonly environment: EnvironmentName
   /** Headers of requests that are stored besides those that say what an event is; `*` at the end: all that begin so. */
   readonly keptHeaders: readonly string[]
   /** Events that may wait for the store at once; more are refused, so that a slow disk does not fill the memory. */
@@ -102,6 +109,9 @@ export interface EngineConfig {
   readonly providers: readonly ProviderDocument[]
 }
 
+/** With the `vars` of each tenant. */
+export type RunningConfig = Omit<EngineConfig, 'vars'> & { readonly vars: Vars }
+
 export const ENGINE_DEFAULTS = {
   roles: ALL_ROLES,
   isShared: false,
@@ -118,6 +128,7 @@ export const ENGINE_DEFAULTS = {
   sendWithinMs: 5_000,
   responseBytesMax: 1_048_576,
   vars: {},
+  environment: 'DEV',
   keptHeaders: [],
   acceptsMax: 10_000,
   resultBytesMax: 16_384,

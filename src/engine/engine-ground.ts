@@ -39,7 +39,7 @@ export function composeGround(
   runs(consumer: string): boolean
 } {
   const { clock, random, log, code } = given
-  const { vars, roles, providers, systemEvents } = config
+  const { roles, systemEvents } = config
   const ids = makeIds({ now: () => clock.now(), bytes: (length) => random.bytes(length) })
   const time = makeStoreTime(clock)
   const signals = makeEngineSignals()
@@ -58,7 +58,8 @@ export function composeGround(
   })
   const jobSlots = makeJobSlots(config)
   const lease = makeLease({ store, clock, log, time }, config, wake)
-  const registry = makeRegistry({ store, providers, random })
+  const registry = makeRegistry({ ...config, store, random })
+  const { vars } = registry
   const planning = composePlanning({
     log,
     time,

@@ -2,7 +2,7 @@
 // (engine-ground.ts). engine-api.ts says what the engine offers, lifecycle.ts how it starts and stops.
 
 import { tenantsWithKnownTimes } from './commit/index.ts'
-import type { EngineConfig, EngineDeps } from './config.ts'
+import type { EngineConfig, EngineDeps, RunningConfig } from './config.ts'
 import { type Credentials, composeCredentials, makeConnections } from './connections/index.ts'
 import { composeDeadLetters } from './dead-letters/index.ts'
 import { makeDefinitions } from './definitions/index.ts'
@@ -51,11 +51,12 @@ export interface EngineParts {
 
 export function makeEngine(
   given: EngineDeps & EngineParts,
-  config: EngineConfig,
+  settings: EngineConfig,
   decisions: Decisions = DECISIONS,
 ): Engine {
   let open = false
-  const { ground, planning, outbox, runs } = composeGround(given, config, decisions, () => open)
+  const { ground, planning, outbox, runs } = composeGround(given, settings, decisions, () => open)
+  const config: RunningConfig = { ...settings, vars: ground.vars }
   const { store, registry, jobSlots, lease, signals, unitOfWork, wake } = ground
   const { feed, nodesFeed, meter } = composeObserve(ground, config)
 

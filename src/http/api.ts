@@ -1,7 +1,7 @@
 // What the HTTP surface asks of the rest: the narrow part of the engine and the store that routes use.
 
 import type { OutboundPolicy } from '../core/access/network/index.ts'
-import type { SubscriptionDocument } from '../core/definitions/documents/index.ts'
+import type { DefinitionDocument, SubscriptionDocument } from '../core/definitions/documents/index.ts'
 import type { TenantId } from '../core/foundation/ids/index.ts'
 import type { Instant } from '../core/foundation/time/index.ts'
 import type { StreamList } from '../core/ingest/bus-message/index.ts'
@@ -86,7 +86,12 @@ export interface HttpApi {
   /** Events on their way there. */
   readonly deliveries: DeliveryActions & DeliveryViews
   /** Whether the address of a subscription may be called. */
-  vetSubscription(tenant: TenantId, document: SubscriptionDocument): Promise<Vetted>
+  /** `beside`: what is deployed together with it. */
+  vetSubscription(
+    tenant: TenantId,
+    document: SubscriptionDocument,
+    beside?: readonly DefinitionDocument[],
+  ): Promise<Vetted>
   readonly access: Access
   /** Ends the node's pause and settles when it runs; refuses with AppError another code than the one of the pause. */
   confirmCopy(code: string, by: string): Promise<void>

@@ -98,7 +98,9 @@ async function compileFiles(
     },
     answer,
   )
-  const told = await vetEndpoints(endpoints, (document) => api.vetSubscription(tenant, document))
+  const told = await vetEndpoints(endpoints, (document) =>
+    api.vetSubscription(tenant, document, checked.documents),
+  )
   return { ...checked, findings: [...checked.findings, ...told].sort(compareFindings) }
 }
 

@@ -50,7 +50,7 @@ export function makeDefinitionWorld(over: Partial<HttpApi> = {}) {
       consumes: () => ({ is: 'waiting', why: 'there is no stream' }),
       functionEmits: () => [],
     },
-    inspect: makeInspect({ store, registry, definitions, vars: {}, log, now: () => NOW }),
+    inspect: makeInspect({ store, registry, definitions, vars: () => ({}), log, now: () => NOW }),
     about: { environment: 'DEV', version: '0.0.0', node: 'node-1', roles: [] },
     ...over,
   }

@@ -1131,6 +1131,27 @@ export interface ProfileDefinition {
   readonly drain?: DrainDefinition
 }
 
+/** Values that differ by environment. */
+export interface VarsDefinition {
+  /** The version of the language. Left out: `millrace/v1`. */
+  readonly apiVersion?: 'millrace/v1'
+  /** Unique among the documents of its kind; letters, digits, `_` and `-`. */
+  readonly name: string
+  /** For people; it changes nothing. Left out: none. */
+  readonly description?: string
+  /** By name, what holds where an environment has no value of its own. Left out: none. */
+  readonly values?: Readonly<Record<string, unknown>>
+  /** By environment, what differs there. Left out: `values` holds everywhere. */
+  readonly environments?: {
+    /** On nodes of DEV. Left out: as in `values`. */
+    readonly DEV?: Readonly<Record<string, unknown>>
+    /** On nodes of QA. Left out: as in `values`. */
+    readonly QA?: Readonly<Record<string, unknown>>
+    /** On nodes of PROD. Left out: as in `values`. */
+    readonly PROD?: Readonly<Record<string, unknown>>
+  }
+}
+
 export function defineSource<const Name extends string>(
   definition: SourceDefinition & { readonly name: Name },
 ): { readonly kind: 'Source' } & SourceDefinition & { readonly name: Name } {
@@ -1177,4 +1198,10 @@ export function defineProfile<const Name extends string>(
   definition: ProfileDefinition & { readonly name: Name },
 ): { readonly kind: 'Profile' } & ProfileDefinition & { readonly name: Name } {
   return { kind: 'Profile', ...definition }
+}
+
+export function defineVars<const Name extends string>(
+  definition: VarsDefinition & { readonly name: Name },
+): { readonly kind: 'Vars' } & VarsDefinition & { readonly name: Name } {
+  return { kind: 'Vars', ...definition }
 }

@@ -31,6 +31,7 @@ export {
   defineRoute,
   defineSource,
   defineSubscription,
+  defineVars,
   type FunctionActionDefinition,
   type HttpActionDefinition,
   type OperationDefinition,
@@ -40,6 +41,7 @@ export {
   type RouteDefinition,
   type SourceDefinition,
   type SubscriptionDefinition,
+  type VarsDefinition,
 } from './definitions.generated.ts'
 export { type DurationText, RetryableError, TerminalError } from './errors.ts'
 export { type ExprValue, expr } from './expr.ts'

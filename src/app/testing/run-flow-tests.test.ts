@@ -7,7 +7,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { runCli } from '../../cli/cli.fixture.ts'
 import { runFlowTests } from './index.ts'
 
-const FLOWS = `kind: Source
+const FLOWS = `kind: Vars
+name: stages
+values: { stage: local }
+---
+kind: Source
 name: shop
 verify: { scheme: hmac, secret: { env: SHOP_SECRET }, header: x-signature }
 subject: "shop.events.{{ payload.kind }}"
@@ -86,7 +90,7 @@ const BOOKED = `- name: booked
     keys: ["BOOK:o-1"]
 `
 
-test('[FT6] a test runs through the real engine: signed, deduplicated, retried after hours, in an instant', async () => {
+test('[FT6] [VR9] a test runs through the real engine: signed, deduplicated, retried after hours, in an instant', async () => {
   write(BOOKED)
   const first = await runFlowTests({ folder })
   expect(first).toMatchObject({

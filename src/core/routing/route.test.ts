@@ -39,7 +39,7 @@ const ROUTE: RouteDocument = {
 }
 
 const scopeOf = (payload: JsonValue, vars: Record<string, JsonValue> = {}) =>
-  routeScope(EVENT, payload, { 'x-kind': 'paid' }, vars)
+  routeScope(EVENT, payload, { 'x-kind': 'paid' }, () => vars)
 const keyOf = (k: JsonValue): string => compileRoute(ROUTE).keyOf(scopeOf({ k }))
 
 function errorOf(run: () => unknown): ExpressionError {

@@ -1,6 +1,11 @@
 // A route, compiled: its subjects, its condition, the key of its effect, and its action.
 
-import { type DefinitionStatus, hashDocument, type RouteDocument } from '../definitions/documents/index.ts'
+import {
+  type DefinitionStatus,
+  hashDocument,
+  type RouteDocument,
+  type VarValues,
+} from '../definitions/documents/index.ts'
 import { type Action, compileAction, must, OWN_KEY_PREFIX } from '../effects/action/index.ts'
 import type { Envelope } from '../events/event/index.ts'
 import {
@@ -47,15 +52,22 @@ export interface Route {
   keyOf(scope: Scope, element?: number | null): string
 }
 
-/** Values that differ between environments: addresses, names. Never secrets. */
-export type Vars = Readonly<Record<string, JsonValue>>
+/** Values that differ between environments, as they are for a tenant now: addresses, names. Never secrets. */
+export type Vars = (tenant: string) => VarValues
 
 /**
  * The scope of a route's expressions. It contains only fields of the event that are known before it is stored: a condition must
  * give the same result when the event is matched and when the job runs.
  */
 export function routeScope(event: Envelope, payload: JsonValue, header: JsonValue, vars: Vars): Scope {
-  return { event: envelopeOf(event), payload, header, source: event.source, tenant: event.tenant, vars }
+  return {
+    event: envelopeOf(event),
+    payload,
+    header,
+    source: event.source,
+    tenant: event.tenant,
+    vars: vars(event.tenant),
+  }
 }
 
 /** The route's scope of the event, with the key of its job: field by field, because a spread with more properties is slow. */

@@ -15,6 +15,7 @@ import { providerKind } from './provider.ts'
 import { routeKind } from './route.ts'
 import { sourceKind } from './source.ts'
 import { subscriptionKind } from './subscription.ts'
+import { varsKind } from './vars.ts'
 import { workflowKind } from './workflow.ts'
 export const KINDS = {
   Source: sourceKind,
@@ -26,6 +27,7 @@ export const KINDS = {
   Connection: connectionKind,
   Credential: credentialKind,
   Profile: profileKind,
+  Vars: varsKind,
 } as const satisfies {
   readonly [Kind in DefinitionDocument['kind']]: KindDeclaration<
     Extract<DefinitionDocument, { readonly kind: Kind }>,

@@ -8,6 +8,7 @@ import {
   type CircuitPolicy,
   DRAIN_PROFILES,
   type DrainPolicy,
+  ENVIRONMENTS,
   type ProfileDocument,
   type RatePolicy,
   RETRY_CAUSES,
@@ -268,9 +269,6 @@ function authOf({ bearer, basic, header }: AuthInput): AuthDocument {
 }
 
 // --- Environments
-
-const ENVIRONMENTS = ['DEV', 'QA', 'PROD'] as const
-export type EnvironmentName = (typeof ENVIRONMENTS)[number]
 
 /** One name may have a document for each; a node uses the one of its own. */
 export const environment = () =>

@@ -46,7 +46,7 @@ function makeHealthWorld(
         ids: makeIds({ now: time.now, bytes: random.bytes }),
         commits: makeCommits({ store, clock, time: storeTime, log, onLost: () => {}, onApplied: () => {} }),
         decisions: DECISIONS,
-        vars: {},
+        vars: () => ({}),
         outboundClient: {
           async send(request): Promise<OutboundResponse> {
             sent.push({ node: name, at: time.now(), request })

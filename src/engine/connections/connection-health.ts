@@ -119,9 +119,9 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
     return null
   }
 
-  const configOf = ({ connection }: Watched): JsonValue => {
+  const configOf = ({ tenant, connection }: Watched): JsonValue => {
     const compiled = compileShape(connection.config)
-    return compiled.ok ? (compiled.shape.render({ vars: vars as JsonValue }) ?? null) : null
+    return compiled.ok ? (compiled.shape.render({ vars: vars(tenant) }) ?? null) : null
   }
 
   const send = (watched: Watched): Promise<OutboundResponse> | null => {
@@ -129,7 +129,7 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
     const probe = probeOf(provider)
     if (probe === null) return null
     const config = configOf(watched)
-    const request = probe.render({ input: null, config, key: '', vars: vars as JsonValue })
+    const request = probe.render({ input: null, config, key: '', vars: vars(tenant) })
     return deps.outboundClient.send({
       tenant,
       connection: connection.name,

@@ -80,7 +80,7 @@ export function makeTester(
       return { answer, class: answer.problem?.class ?? null, error: answer.problem?.error ?? null }
     }
     const { probe } = provider
-    const scope = { input: null, config: addresses.config, key: '', extRef: '', vars: vars as never }
+    const scope = { input: null, config: addresses.config, key: '', extRef: '', vars: vars(tenant) }
     const { target, ...request } = compilePath(probe, null, 'json')(scope)
     const answer = await outboundClient.send({
       ...request,

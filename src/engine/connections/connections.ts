@@ -4,7 +4,7 @@ import type { ConnectionStatus } from '../../core/connections/connection/index.t
 import type { ManagedBy } from '../../core/definitions/documents/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { EngineBase, UnitOfWork } from '../commit/index.ts'
-import type { EngineConfig } from '../config.ts'
+import type { RunningConfig } from '../config.ts'
 import { connectionOf, makeLookups, type Registry } from '../definitions/index.ts'
 import type { FunctionConnections } from '../effects/index.ts'
 import {
@@ -72,7 +72,7 @@ export function makeConnections(
     readonly unitOfWork: Pick<UnitOfWork, 'firmly' | 'settling'>
     owners(tenant: TenantId): ReadonlyMap<string, ManagedBy>
   },
-  config: Pick<EngineConfig, 'vars' | 'version' | 'responseBytesMax' | 'roles'>,
+  config: Pick<RunningConfig, 'vars' | 'version' | 'responseBytesMax' | 'roles'>,
 ): Connections {
   const { store, registry, time } = deps
   const { vars } = config

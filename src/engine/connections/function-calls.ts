@@ -211,7 +211,7 @@ export function makeFunctionConnections(
     }
     const callName = nameCall(run, effect, `${connection}.${name}`)
     const key = given ?? keyForHeader(keyOfGeneration(`${run.key}#${callName}`, item.work.generation))
-    const request = renderOrStop(account, operation, input, key)
+    const request = renderOrStop(item.work.tenant, account, operation, input, key)
     const hold = `${id} ${epoch} ${callName}`
     const isAct = effect !== null && operation.document.idempotency !== 'idempotent'
     held(hold)
@@ -301,10 +301,16 @@ export function makeFunctionConnections(
     })
   }
 
-  const renderOrStop = (account: Account, operation: CompiledOperation, input: JsonValue, key: string) => {
+  const renderOrStop = (
+    tenant: TenantId,
+    account: Account,
+    operation: CompiledOperation,
+    input: JsonValue,
+    key: string,
+  ) => {
     try {
       checkInput(operation.document, input)
-      return operation.render({ input, config: account.addresses.config, key, vars: vars as never })
+      return operation.render({ input, config: account.addresses.config, key, vars: vars(tenant) })
     } catch (error) {
       if (!(error instanceof ExpressionError)) throw error
       throw terminal(`${account.name}.${operation.document.name}: ${describe(error)}`)

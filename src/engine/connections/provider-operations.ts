@@ -100,7 +100,12 @@ export function makeOperations(
       checkInput(action.operation, input)
       const found = lookups.find(item.work.tenant, action.connection)
       const config = found.ok ? found.account.addresses.config : null
-      const seen = { input, config, key: keyOfGeneration(key, item.work.generation), vars: vars as never }
+      const seen = {
+        input,
+        config,
+        key: keyOfGeneration(key, item.work.generation),
+        vars: vars(item.work.tenant),
+      }
       // Without the connection the rendered request is not sent: the outbound client reports what is missing.
       const rendered = found.ok ? requestOf(action.render(seen)) : NOTHING_TO_SEND
       const request = internal.through?.locate(rendered) ?? rendered

@@ -1,7 +1,7 @@
 // Composes what operators decide about jobs: one dead letter, many, or a job that waits for a decision.
 
 import type { EngineBase } from '../commit/index.ts'
-import type { EngineConfig } from '../config.ts'
+import type { RunningConfig } from '../config.ts'
 import type { Registry } from '../definitions/index.ts'
 import type { Failures, Settler, WorkActions } from '../settlement/index.ts'
 import type { Instances, Steps } from '../workflows/index.ts'
@@ -24,7 +24,7 @@ export function composeDeadLetters(
       readonly instances: Instances
       readonly steps: Steps
     },
-  config: Pick<EngineConfig, 'vars' | 'responseBytesMax' | 'resultBytesMax' | 'replayReadyPerMinute'>,
+  config: Pick<RunningConfig, 'vars' | 'responseBytesMax' | 'resultBytesMax' | 'replayReadyPerMinute'>,
 ): DeadLetters {
   const deadLetterActions = makeDeadLetterActions(deps)
   return {

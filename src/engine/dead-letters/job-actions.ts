@@ -25,7 +25,7 @@ import { makeRedact } from '../../core/secrets/index.ts'
 import type { Guard } from '../../ports/store.ts'
 import { type Decided, decidedText } from '../access/index.ts'
 import type { Commits, StoreTime } from '../commit/index.ts'
-import type { EngineConfig, EngineDeps } from '../config.ts'
+import type { EngineDeps, RunningConfig } from '../config.ts'
 import { connectionOf, type Registry } from '../definitions/index.ts'
 import {
   askProbe,
@@ -66,7 +66,7 @@ export function makeWorkActions(
     readonly steps: Pick<Steps, 'scopeOf'>
     wake(): void
   },
-  config: Pick<EngineConfig, 'vars' | 'responseBytesMax' | 'resultBytesMax'>,
+  config: Pick<RunningConfig, 'vars' | 'responseBytesMax' | 'resultBytesMax'>,
 ): WorkActions {
   const { store, log, registry, settler, commits, time } = deps
 

@@ -6,6 +6,7 @@ import type {
   ConnectionDocument,
   CredentialDocument,
   ProviderDocument,
+  VarValues,
 } from '../../core/definitions/documents/index.ts'
 import { describeError as describe, ExpressionError } from '../../core/expression/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
@@ -35,17 +36,23 @@ export function makeLookups(deps: { readonly registry: Registry; readonly vars: 
   const { registry, vars } = deps
   const known = new WeakMap<
     Deployed<ConnectionDocument>,
-    { readonly provider: string; readonly credential: CredentialDocument | null; readonly found: Lookup }
+    {
+      readonly provider: string
+      readonly credential: CredentialDocument | null
+      readonly values: VarValues
+      readonly found: Lookup
+    }
   >()
 
   const resolve = (
     { document, hash }: Deployed<ConnectionDocument>,
     provider: ProviderDocument,
     credential: CredentialDocument | null,
+    values: VarValues,
   ): Lookup => {
     const { name } = document
     try {
-      const addresses = resolveAddresses(provider, document, vars)
+      const addresses = resolveAddresses(provider, document, values)
       return {
         ok: true,
         account: { name, hash, connection: document, provider, credential, addresses },
@@ -79,9 +86,11 @@ export function makeLookups(deps: { readonly registry: Registry; readonly vars: 
         return { ok: false, code: 'credential_unknown', why }
       }
       const before = known.get(connection)
-      if (before?.provider === provider.hash && before.credential === credential) return before.found
-      const found = resolve(connection, provider.document, credential)
-      known.set(connection, { provider: provider.hash, credential, found })
+      const values = vars(tenant)
+      if (before?.provider === provider.hash && before.credential === credential && before.values === values)
+        return before.found
+      const found = resolve(connection, provider.document, credential, values)
+      known.set(connection, { provider: provider.hash, credential, values, found })
       return found
     },
   }

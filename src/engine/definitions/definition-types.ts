@@ -10,6 +10,7 @@ import type {
   Entry,
   ManagedBy,
   SubscriptionDocument,
+  VarValues,
 } from '../../core/definitions/documents/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
@@ -119,6 +120,8 @@ export interface Definitions {
     verb: ControlVerb,
     said: Said,
   ): Promise<DefinitionItem>
+  /** What `vars` will be for the tenant once these documents are deployed as well. */
+  vars(tenant: TenantId, beside: readonly DefinitionDocument[]): VarValues
   /** The folder's definitions that are deployed and no longer in the folder, whichever node has it. */
   goneFromFolder(tenant: TenantId): readonly Entry[]
   /** The owner of each deployed definition, by kind and name. */

@@ -663,6 +663,7 @@ export function makeDefinitions(
         },
         orConflict('the definitions keep changing'),
       ),
+    vars: registry.varsWith,
     goneFromFolder(tenant) {
       const { items, folder } = deployedBundles.get(tenant) ?? EMPTY
       return [...items.values()].filter(

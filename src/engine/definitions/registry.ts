@@ -10,10 +10,12 @@ import type {
   DefinitionKind,
   DefinitionStatus,
   DocumentOf,
+  EnvironmentName,
   ProviderDocument,
   RouteDocument,
   SourceDocument,
   SubscriptionDocument,
+  VarValues,
   WorkflowDocument,
 } from '../../core/definitions/documents/index.ts'
 import {
@@ -21,6 +23,7 @@ import {
   HMAC_LANGUAGE,
   hashDocument,
   LANGUAGE,
+  valuesIn,
 } from '../../core/definitions/documents/index.ts'
 import { makeTrie, type Trie } from '../../core/events/subject/index.ts'
 import { type Keyed, mayUseHmac } from '../../core/expression/index.ts'
@@ -33,7 +36,7 @@ import {
   type Source,
 } from '../../core/ingest/source/index.ts'
 import type { WorkRow } from '../../core/queue/work/index.ts'
-import { compileRoute as compileRouteFresh, type Route } from '../../core/routing/index.ts'
+import { compileRoute as compileRouteFresh, type Route, type Vars } from '../../core/routing/index.ts'
 import {
   compileSubscription as compileSubscriptionFresh,
   SUBSCRIPTION_PREFIX,
@@ -119,6 +122,10 @@ export interface Registry {
   subscription(tenant: TenantId, name: string): Subscription | null
   /** In no order. */
   subscriptions(tenant: TenantId): readonly Subscription[]
+  /** Of the deployed documents, in this node's environment. Another object whenever definitions are deployed. */
+  vars: Vars
+  /** As they will be once these documents are deployed as well. */
+  varsWith(tenant: TenantId, beside: readonly DefinitionDocument[]): VarValues
   /** Whether it has definitions. */
   isTenant(tenant: string): boolean
   /** Those that have definitions or subscriptions. */
@@ -238,6 +245,9 @@ export function makeRegistry(deps: {
   readonly providers?: readonly ProviderDocument[]
   /** Omitted: this process makes no keys of `hmac`. */
   readonly random?: Random
+  /** What the node provides, whatever documents say. */
+  readonly vars?: VarValues
+  readonly environment?: EnvironmentName
 }): Registry {
   const hmacKeys = makeHmacKeys(deps)
   /** What a document is compiled with. Throws `secret_unreadable`: no job may run without the key, or with another. */
@@ -260,6 +270,9 @@ export function makeRegistry(deps: {
     (deps.providers ?? []).map((document) => [document.name, { document, hash: hashDocument(document) }]),
   )
   const bundles = new Map<string, Bundle>()
+  const ownVars = deps.vars ?? {}
+  /** Of tenants that define some. */
+  const varsOf = new Map<string, VarValues>()
   /** Consumers whose documents another version wrote, and this one cannot use. */
   const unusables = new Map<TenantId, ReadonlySet<string>>()
   const newerVersionNeeded = new Set<TenantId>()
@@ -287,6 +300,17 @@ export function makeRegistry(deps: {
     const names = unionOf([headersOfBundles.get(tenant) ?? new Set(), ...own])
     headers.set(tenant, { at, names })
     return names
+  }
+
+  const setVars = (tenant: TenantId, { byKind }: Bundle) => {
+    const documents = [...(byKind.Vars?.values() ?? [])].map(({ document }) => document)
+    if (documents.length === 0) {
+      varsOf.delete(tenant)
+      return
+    }
+    const values = valuesIn(documents, deps.environment ?? 'DEV')
+    // Not copied: the node's own address is known only once it listens.
+    varsOf.set(tenant, Object.defineProperties({ ...values }, Object.getOwnPropertyDescriptors(ownVars)))
   }
 
   const remember = (tenant: TenantId, route: Route) => {
@@ -405,6 +429,7 @@ export function makeRegistry(deps: {
         keyedFor(tenant, one, isOld),
       )
       bundles.set(tenant, bundle)
+      setVars(tenant, bundle)
       headersOfBundles.set(tenant, unionOf(ours.map(({ document }) => headersReadBy(document))))
       headers.delete(tenant)
       putDefinedSubscriptions(tenant, ours, unusable)
@@ -457,6 +482,12 @@ export function makeRegistry(deps: {
     subscription: subscriptions.find,
     subscriptions: subscriptions.list,
     headersRead,
+    vars: (tenant) => varsOf.get(tenant) ?? ownVars,
+    varsWith(tenant, beside) {
+      const written = beside.filter((one) => one.kind === 'Vars')
+      const now = varsOf.get(tenant) ?? ownVars
+      return { ...now, ...valuesIn(written, deps.environment ?? 'DEV'), ...ownVars }
+    },
     isTenant: (tenant) => bundles.has(tenant),
     tenants: () => [...new Set([...bundles.keys(), ...subscriptions.tenants()])] as TenantId[],
     tenantCount: () => bundles.size + (subscriptions.version() === 0 ? 0 : countOthers()),

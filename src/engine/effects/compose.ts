@@ -2,7 +2,7 @@
 
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { EngineBase } from '../commit/index.ts'
-import type { EngineConfig } from '../config.ts'
+import type { RunningConfig } from '../config.ts'
 import type { JobSlots, Lease } from '../leases/index.ts'
 import type { Feed } from '../observe/index.ts'
 import type { Decisions, Settler } from '../settlement/index.ts'
@@ -50,7 +50,7 @@ interface Deps extends EngineBase, Pick<JobFailures, 'fail' | 'hold'> {
 
 export function composeEffects(
   deps: Deps,
-  config: Pick<EngineConfig, 'vars' | 'sendWithinMs' | 'responseBytesMax' | 'resultBytesMax'>,
+  config: Pick<RunningConfig, 'vars' | 'sendWithinMs' | 'responseBytesMax' | 'resultBytesMax'>,
 ): EffectParts {
   const { jobSlots, lease } = deps
   const lateAcks = makeLateAcks(deps)

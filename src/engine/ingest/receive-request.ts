@@ -43,6 +43,9 @@ export interface Intake {
   refused(request: Announced, error: AppError): void
 }
 
+/** An answer depends on its request alone. */
+const NO_VARS = () => ({})
+
 export function makeIntake(
   deps: Pick<EngineDeps, 'clock' | 'log'> & {
     readonly ids: Ids
@@ -117,7 +120,7 @@ export function makeIntake(
         assert(accepted !== 'refused', 'nothing but its key keeps an event out')
         const { respond } = source.guards
         if (respond === null) return accepted
-        const scope = routeScope({ ...draft, id: accepted.eventId }, payload, stored, {})
+        const scope = routeScope({ ...draft, id: accepted.eventId }, payload, stored, NO_VARS)
         return { ...accepted, ...answerBy(source, request.tenant, () => respond(scope)) }
       },
       (error) => {

@@ -30,3 +30,5 @@ export interface CarriedConnection {}
 export interface CarriedCredential {}
 
 export interface CarriedProfile {}
+
+export interface CarriedVars {}

@@ -7,6 +7,7 @@ import type { CredentialDocument } from './credential-document.ts'
 import type { ProfileDocument, RouteDocument, SourceDocument } from './documents.ts'
 import type { ProviderDocument } from './provider-document.ts'
 import type { SubscriptionDocument } from './subscription-document.ts'
+import type { VarsDocument } from './vars-document.ts'
 import type { WorkflowDocument } from './workflow-document.ts'
 
 /** Everything that can be deployed. */
@@ -20,6 +21,7 @@ export type DefinitionDocument =
   | ProviderDocument
   | ConnectionDocument
   | CredentialDocument
+  | VarsDocument
 
 export type DefinitionKind = DefinitionDocument['kind']
 export type DefinitionStatus = RouteDocument['status']
@@ -70,6 +72,9 @@ const FACTS: { readonly [Kind in DefinitionKind]: KindFacts<DocumentOf<Kind>> } 
       `a connection has a status of its own: use \`POST /v1/integrations/connections/${name}/circuit\` to stop or let go what calls there, or \`retire\` for good`,
   },
   Credential: { whyUncontrolled: () => USED },
+  Vars: {
+    whyUncontrolled: () => 'values do nothing by themselves: pause or disable the routes that use them',
+  },
 }
 
 export const DEFINITION_KINDS = Object.keys(FACTS) as readonly DefinitionKind[]

@@ -77,6 +77,14 @@ export { AUTH_MODELS, authenticationOf, BEARER, IDEMPOTENCIES, operationOf } fro
 export { RETRY_CAUSES, type RetryCause, type RetryPolicy } from './retry-policy.ts'
 export type { Signing, SubscriptionDocument } from './subscription-document.ts'
 export { DISABLE_AFTER_MS, SIGNINGS } from './subscription-document.ts'
+export {
+  ENVIRONMENTS,
+  type EnvironmentName,
+  OWN_VARS,
+  type VarsDocument,
+  type VarValues,
+  valuesIn,
+} from './vars-document.ts'
 export type {
   ApiKeyVerify,
   BasicVerify,

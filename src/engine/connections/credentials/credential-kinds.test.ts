@@ -85,7 +85,7 @@ test('[CD6] an app on its own server is verified there, if no probe can be calle
     clock: { now: () => 0, monotonic: () => 0, after: () => () => {}, defer: queueMicrotask },
     time: makeStoreTime({ now: () => 0, monotonic: () => 0 }),
     decisions: DECISIONS,
-    vars: {},
+    vars: () => ({}),
     outboundClient: { send: () => Promise.reject(new Error('there is nothing to call')) },
     async authorize(request) {
       asked.push(request)

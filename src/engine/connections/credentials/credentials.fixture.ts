@@ -250,7 +250,7 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
         }
       }
       const failures = makeFailures({ store, commits: doing, ids, now: time.now, plan })
-      const lanes = { ids, plan, vars: {}, decisions: DECISIONS }
+      const lanes = { ids, plan, vars: () => ({}), decisions: DECISIONS }
       const unitOfWork = makeUnitOfWork({ commits: doing, leasedOnInsert: { end: () => {} } })
       const settler = makeSettler({
         planEnd: makePlanEnd({ store, commits: doing, ids, failures, lanes }),
@@ -338,7 +338,7 @@ export function makeKeepingWorld(script: Script, known: Partial<KeepingWorld> = 
           settler,
           decisions: DECISIONS,
           lease: { covers: async () => isAlive, holds: () => isAlive },
-          vars: {},
+          vars: () => ({}),
           plan,
           outboundClient: { send },
           unitOfWork,

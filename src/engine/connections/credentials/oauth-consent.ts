@@ -70,7 +70,7 @@ export function makeConsent(
       client: found.oauth2,
       oauth2,
       authorizeUrl: oauth2.authorizeUrl,
-      config: configOf(connection ?? null, vars),
+      config: configOf(connection ?? null, vars(tenant)),
     }
   }
 

@@ -223,9 +223,9 @@ export function makeAtVendor(
     // Before the reserve: a request that cannot be rendered leaves no unknown outcome behind.
     const request = operation.render({
       input,
-      config: configOf(account.connection, vars) as JsonValue,
+      config: configOf(account.connection, vars(item.work.tenant)) as JsonValue,
       key: keyOfGeneration(key, 1),
-      vars: vars as JsonValue,
+      vars: vars(item.work.tenant),
     })
     const reserved = await reserve(item, key, operation, entry)
     if (reserved.is !== 'reserved') return reserved

@@ -6,6 +6,7 @@ import type {
   ConnectionDocument,
   CredentialDocument,
   ProviderDocument,
+  VarValues,
 } from '../../../core/definitions/documents/index.ts'
 import { parseResponse } from '../../../core/effects/action/index.ts'
 import { compileShape, describeError as describe, ExpressionError } from '../../../core/expression/index.ts'
@@ -13,7 +14,6 @@ import type { CallVerdict, FailureClass } from '../../../core/failures/failure/i
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import type { JsonValue } from '../../../core/foundation/json/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
-import type { Vars } from '../../../core/routing/index.ts'
 import { errorTextInFull, factsOf } from '../../effects/index.ts'
 import type { Item } from '../../leases/index.ts'
 import type { Authorized, OutboundResponse, ToAuthorize } from '../connection-types.ts'
@@ -54,7 +54,7 @@ const ANSWER_BYTES_MAX = 65_536
 
 export function configOf(
   connection: ConnectionDocument | null,
-  vars: Vars,
+  vars: VarValues,
 ): Readonly<Record<string, unknown>> {
   const compiled = connection === null ? null : compileShape(connection.config)
   if (compiled === null || !compiled.ok) return {}
@@ -82,10 +82,8 @@ export function makeVerify(
       provider,
       credential,
       request: { method: 'GET', url: 'https://localhost/', body: null },
-      config: configOf(connection, vars),
-      ...(connection === null
-        ? {}
-        : { base: resolveAddresses(provider, connection, vars as JsonValue).base }),
+      config: configOf(connection, vars(tenant)),
+      ...(connection === null ? {} : { base: resolveAddresses(provider, connection, vars(tenant)).base }),
       secret: which,
     })
     return allowed.ok
@@ -101,8 +99,8 @@ export function makeVerify(
   ): Promise<OutboundResponse | null> => {
     const probe = probeOf(provider)
     if (probe === null) return null
-    const config = configOf(connection, vars) as JsonValue
-    const request = probe.render({ input: null, config, key: '', vars: vars as JsonValue })
+    const config = configOf(connection, vars(tenant)) as JsonValue
+    const request = probe.render({ input: null, config, key: '', vars: vars(tenant) })
     return deps.outboundClient.send({
       tenant,
       connection: connection.name,

@@ -56,7 +56,7 @@ export function judgeFurther(
   if (subscription === null) return judgedToFail(`there is no subscription ${name} any more`)
   let host: string | null = null
   try {
-    host = hostOf(subscription.urlOf({ vars }))
+    host = hostOf(subscription.urlOf({ vars: vars(event.tenant) }))
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error
   }

@@ -3,7 +3,7 @@
 
 import { batchScope } from '../../../core/queue/batch/index.ts'
 import { EMPTY_NOTE, LOSSES_MAX } from '../../../core/queue/work/index.ts'
-import type { EngineConfig, EngineDeps } from '../../config.ts'
+import type { EngineDeps, RunningConfig } from '../../config.ts'
 import type { Item } from '../../leases/index.ts'
 import { type Settler, skipped } from '../../settlement/index.ts'
 import type { Call, InternalCall } from '../call.ts'
@@ -26,7 +26,7 @@ export function makeBatches(
     readonly frozen: FrozenMembers
     readonly effects: Effects
   },
-  config: Pick<EngineConfig, 'vars'>,
+  config: Pick<RunningConfig, 'vars'>,
 ): Batches {
   const { store, settler, gathering, frozen } = deps
 

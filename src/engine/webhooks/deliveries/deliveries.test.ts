@@ -395,7 +395,12 @@ describe('emitted events', () => {
     const { route } = compileSubscription(EVERYTHING)
     const registry = { candidates: () => [route], subscription: () => null } as never
     const found = (subject: string) =>
-      findRoutes({ registry, vars: {} }, { source: 'millrace', subject, sensitive: [] } as never, {}, {})
+      findRoutes(
+        { registry, vars: () => ({}) },
+        { source: 'millrace', subject, sensitive: [] } as never,
+        {},
+        {},
+      )
     expect(found('webhook.delivered')).toMatchObject({ routes: [route] })
     expect(found('webhook.test')).toMatchObject({ routes: [] })
   })

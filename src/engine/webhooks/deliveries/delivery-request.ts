@@ -80,7 +80,7 @@ export function renderDelivery(
   const original = editedFrom(event)
   const span = work.id.replaceAll('-', '').slice(-16)
   return {
-    url: subscription.urlOf(open({ vars })),
+    url: subscription.urlOf(open({ vars: vars(event.tenant) })),
     headers: {
       ...subscription.headersOf(seen),
       'content-type': 'application/json',

@@ -5,7 +5,7 @@ import { describeError as describe, ExpressionError } from '../../../core/expres
 import type { TenantId, WorkId } from '../../../core/foundation/ids/index.ts'
 import { JsonError } from '../../../core/foundation/json/index.ts'
 import { SUBSCRIPTION_PREFIX } from '../../../core/webhooks/subscription/index.ts'
-import type { EngineConfig, EngineDeps } from '../../config.ts'
+import type { EngineDeps, RunningConfig } from '../../config.ts'
 import { type Registry, subscriptionOf } from '../../definitions/index.ts'
 import type { EndpointConcurrency, EndpointConcurrencyView } from '../../flow-control/index.ts'
 import { renderDelivery } from './delivery-request.ts'
@@ -32,7 +32,7 @@ export function makeDeliveryViews(
     readonly registry: Pick<Registry, 'subscription'>
     readonly endpointConcurrency: Pick<EndpointConcurrency, 'view'>
   },
-  config: Pick<EngineConfig, 'vars' | 'version'>,
+  config: Pick<RunningConfig, 'vars' | 'version'>,
 ): DeliveryViews {
   const { store, registry, endpointConcurrency } = deps
   return {

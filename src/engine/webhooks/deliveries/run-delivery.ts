@@ -19,7 +19,7 @@ import {
   type Subscription,
 } from '../../../core/webhooks/subscription/index.ts'
 import type { HttpOutcome } from '../../../ports/http-client.ts'
-import type { EngineConfig } from '../../config.ts'
+import type { RunningConfig } from '../../config.ts'
 import { subscriptionOf } from '../../definitions/index.ts'
 import { factsOf, hostOf } from '../../effects/index.ts'
 import type { Item } from '../../leases/index.ts'
@@ -44,7 +44,7 @@ const DELIVERED_BEFORE = 'its endpoint took it before'
 
 export function makeDeliveryRunner(
   deps: DeliveryDeps,
-  config: Pick<EngineConfig, 'vars' | 'version'>,
+  config: Pick<RunningConfig, 'vars' | 'version'>,
 ): DeliveryRunner {
   const { store, clock, http, vault, time, registry, lease, flowControl, slotLending } = deps
   const ends = makeDeliveryEnds(deps)

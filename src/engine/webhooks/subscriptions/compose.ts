@@ -5,7 +5,7 @@ import type { TenantId } from '../../../core/foundation/ids/index.ts'
 import { SECOND } from '../../../core/foundation/time/index.ts'
 import type { Route } from '../../../core/routing/index.ts'
 import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../../commit/index.ts'
-import type { EngineConfig, EngineDeps } from '../../config.ts'
+import type { EngineDeps, RunningConfig } from '../../config.ts'
 import type { DefinedSubscriptions, Registry } from '../../definitions/index.ts'
 import type { Settler } from '../../settlement/index.ts'
 import type { DeliveryWatch } from '../deliveries/index.ts'
@@ -51,7 +51,7 @@ export function composeSubscriptions(
       readonly unitOfWork: Pick<UnitOfWork, 'once' | 'release'>
       wake(): void
     },
-  config: Pick<EngineConfig, 'vars' | 'version' | 'roles' | 'limits'>,
+  config: Pick<RunningConfig, 'vars' | 'version' | 'roles' | 'limits'>,
 ): ComposedSubscriptions {
   const { store, clock, log, http, vault, registry, ids } = deps
   const now = () => deps.time.now()

@@ -1,0 +1,33 @@
+// Values that differ by environment: what `vars.<name>` of expressions means on a node of each.
+
+import type { JsonValue } from '../../foundation/json/index.ts'
+
+export const ENVIRONMENTS = ['DEV', 'QA', 'PROD'] as const
+export type EnvironmentName = (typeof ENVIRONMENTS)[number]
+
+export type VarValues = Readonly<Record<string, JsonValue>>
+
+export interface VarsDocument {
+  readonly kind: 'Vars'
+  readonly name: string
+  readonly description: string | null
+  /** Where no environment has a value of its own. */
+  readonly values: VarValues
+  readonly environments: { readonly [Name in EnvironmentName]?: VarValues }
+}
+
+/** What nodes provide themselves: no document defines it. */
+export const OWN_VARS = ['self', 'vendor'] as const
+
+/** What the documents say in the environment. Names are unique over all documents. */
+export function valuesIn(
+  documents: readonly Pick<VarsDocument, 'values' | 'environments'>[],
+  environment: EnvironmentName,
+): VarValues {
+  return Object.fromEntries(
+    documents.flatMap(({ values, environments }) => [
+      ...Object.entries(values),
+      ...Object.entries(environments[environment] ?? {}),
+    ]),
+  )
+}
