@@ -269,7 +269,8 @@ describe('republished tokens', () => {
 
   test('[BU80] [BU34] tokens carry data where the classification allows, its changes, and are republished with it', async () => {
     const { world, hub, open } = makeMirrored()
-    const security = { permissions: [], encrypt: [], audit: 'full', classification: 'internal' } as const
+    const label = { permissions: [], encrypt: [], audit: 'full', classification: 'internal' } as const
+    const security = { ...label, enforced: true } as const
     const node = await open({ documents: [SOURCE, { ...CASE, security }] })
     const send = sender(world, node)
     await send('ordered', 'o1')
@@ -282,6 +283,21 @@ describe('republished tokens', () => {
     hub.loseState()
     await world.pass(1_000)
     expect(dataOf()).toEqual([{ order: 'o1', by: 'd1', seen: 'd2' }])
+  })
+
+  test('[BU80] of a classification that was stored as a label none do, and none when they are republished', async () => {
+    const { world, hub, open } = makeMirrored()
+    const security = { permissions: [], encrypt: [], audit: 'full', classification: 'public' } as const
+    const node = await open({ documents: [SOURCE, { ...CASE, security }] })
+    await sender(world, node)('ordered', 'o1')
+    await world.pass(1_000)
+    const messages = () => hub.stored(TOKENS).map(({ body }) => JSON.parse(decode(body)))
+    expect(messages()).toEqual([expect.objectContaining({ place: 'open' })])
+    expect(messages()[0]).not.toHaveProperty('data')
+    hub.loseState()
+    await world.pass(1_000)
+    expect(messages()).toEqual([expect.objectContaining({ place: 'open' })])
+    expect(messages()[0]).not.toHaveProperty('data')
   })
 
   test('[BU34] one that moves while it is republished is published at its new place', async () => {

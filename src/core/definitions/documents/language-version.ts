@@ -12,22 +12,24 @@ import { actionFactsOf } from './action-documents.ts'
 import { actionsOf } from './code-hashes.ts'
 import type { DefinitionDocument } from './definition-kinds.ts'
 import type { RetryPolicy } from './retry-policy.ts'
+import { enforcedClassification } from './workflow-document.ts'
 
 export const LANGUAGE = 4
 /** The first version with `hmac`. */
 export const HMAC_LANGUAGE = 3
-/** The first version with `retryOn`, and with limits and retries of triggers. */
+/** The first version with `retryOn`, with limits and retries of triggers, and with classifications that are enforced. */
 const RETRY_ON_LANGUAGE = 4
 
 /**
  * 2: `auth` of actions, agents and subscriptions, and `{{ secret('…') }}`. A node that knows neither would call without them.
  * 3: `hmac(…)` in expressions.
  * 4: `retryOn`, and `retry`, `onLimit`, `maxProcessingTime` and `deadLetter` of triggers. A node that does not know them would retry what
- * its author excluded, or treat an event otherwise than its author wrote.
+ * its author excluded, or treat an event otherwise than its author wrote. Enforced classifications, `encrypt` of all values, and
+ * `audit: basic` and `none`: it would store or show values that it must not, and compute with encrypted ones.
  */
 export function languageOf(document: DefinitionDocument): number {
-  if (retriesOf(document).some((retry) => retry?.retryOn !== undefined) || hasTriggerTerms(document))
-    return RETRY_ON_LANGUAGE
+  const hasRetryOn = retriesOf(document).some((retry) => retry?.retryOn !== undefined)
+  if (hasRetryOn || hasTriggerTerms(document) || protectsValues(document)) return RETRY_ON_LANGUAGE
   if (mayUseHmac(document)) return HMAC_LANGUAGE
   return hasAuth(document) || SECRET.test(stringifyJson(document as unknown as JsonValue)) ? 2 : 1
 }
@@ -52,6 +54,13 @@ function hasTriggerTerms(document: DefinitionDocument): boolean {
       maxProcessingMs !== undefined ||
       deadLetter !== undefined,
   )
+}
+
+function protectsValues(document: DefinitionDocument): boolean {
+  if (document.kind !== 'Workflow' || document.security === undefined) return false
+  const { encrypt, audit } = document.security
+  if (enforcedClassification(document) !== undefined || audit === 'basic' || audit === 'none') return true
+  return encrypt.some((path) => path === 'data' || path === 'metadata')
 }
 
 function hasAuth(document: DefinitionDocument): boolean {

@@ -105,7 +105,6 @@ describe('tokens', () => {
   })
 
   test.each([
-    [undefined, [], false],
     ['public', [], true],
     ['internal', [], true],
     ['internal', ['data.email'], false],
@@ -113,9 +112,9 @@ describe('tokens', () => {
     ['restricted', [], false],
   ] as const)('[BU80] classified %s and encrypting %j: %s', (classification, encrypt, carried) => {
     const security = { permissions: [], encrypt, audit: 'full' as const }
-    expect(
-      carriesData({ security: classification === undefined ? security : { ...security, classification } }),
-    ).toBe(carried)
+    expect(carriesData({ security: { ...security, classification, enforced: true } })).toBe(carried)
+    expect(carriesData({ security: { ...security, classification } })).toBe(false)
+    expect(carriesData({ security })).toBe(false)
     expect(carriesData({})).toBe(false)
   })
 

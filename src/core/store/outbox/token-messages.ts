@@ -3,7 +3,7 @@
 //
 // Invariant: the last message of each subject says where the tokens of active instances are. An instance that ended has none.
 
-import type { WorkflowDocument } from '../../definitions/documents/index.ts'
+import { enforcedClassification, type WorkflowDocument } from '../../definitions/documents/index.ts'
 import type { TenantId } from '../../foundation/ids/index.ts'
 import { stringifyJson } from '../../foundation/json/index.ts'
 import { DAY, type Instant } from '../../foundation/time/index.ts'
@@ -17,9 +17,10 @@ export type Marked = Pick<Instance, 'id' | 'workflow' | 'state' | 'marking' | 'r
 }
 
 /** Whether messages carry the data: its author says that it may be seen, and nothing of it is encrypted. */
-export function carriesData({ security }: Pick<WorkflowDocument, 'security'>): boolean {
-  const { classification, encrypt = [] } = security ?? {}
-  return (classification === 'public' || classification === 'internal') && encrypt.length === 0
+export function carriesData(document: Pick<WorkflowDocument, 'security'>): boolean {
+  const classification = enforcedClassification(document)
+  const isOpen = classification === 'public' || classification === 'internal'
+  return isOpen && document.security?.encrypt.length === 0
 }
 
 /** How long the bus retains a token's message: that of a token that left then expires by itself. */

@@ -4,7 +4,7 @@
 //
 // Invariant: FI14 nothing of a field to be encrypted reaches the store in clear text.
 
-import type { WorkflowDocument } from '../../../core/definitions/documents/index.ts'
+import { enforcedClassification, type WorkflowDocument } from '../../../core/definitions/documents/index.ts'
 import { isEncrypted } from '../../../core/events/sensitive/index.ts'
 import type { InstanceId, TenantId } from '../../../core/foundation/ids/index.ts'
 import { isNumeral, type JsonValue, parseJson, stringifyJson } from '../../../core/foundation/json/index.ts'
@@ -22,12 +22,9 @@ type Change = (value: JsonValue, path: string) => JsonValue
 const NONE: readonly string[] = []
 const WHOLE = ['data', 'metadata']
 
-/** What is encrypted of its instances: what it names, and all where its classification requires it. */
+/** What is encrypted of its instances. A document lists all values itself where its classification requires it. */
 export function encryptedPaths({ security }: Pick<WorkflowDocument, 'security'>): readonly string[] {
-  if (security === undefined) return NONE
-  const { encrypt, classification } = security
-  const isSecret = classification === 'confidential' || classification === 'restricted'
-  return isSecret ? WHOLE : encrypt
+  return security?.encrypt ?? NONE
 }
 
 export function encryptInstance(
@@ -48,7 +45,9 @@ export function openInstance(
   instance: Instance,
 ): Instance {
   const paths = encryptedPaths(document)
-  return paths.length === 0 ? instance : changed(instance, paths, opening(encryption, tenant, instance.id))
+  const open = opening(encryption, tenant, instance.id)
+  const opened = paths.length === 0 ? instance : changed(instance, paths, open)
+  return wasEncrypted(document) ? changed(opened, WHOLE, leniently(open)) : opened
 }
 
 export function encryptHistory(
@@ -71,8 +70,11 @@ export function openHistory(
   id: InstanceId,
   entry: HistoryEntry,
 ): HistoryEntry {
-  const open = opening(encryption, tenant, id)
-  const leniently: Change = (value, path) => {
+  return changedEntry(entry, leniently(opening(encryption, tenant, id)), () => true)
+}
+
+function leniently(open: Change): Change {
+  return (value, path) => {
     try {
       return open(value, path)
     } catch (error) {
@@ -80,7 +82,13 @@ export function openHistory(
       throw error
     }
   }
-  return changedEntry(entry, leniently, () => true)
+}
+
+/** For a while the label alone encrypted every value: instances from then are read, and stored as their document says. */
+function wasEncrypted(document: Pick<WorkflowDocument, 'security'>): boolean {
+  const label = document.security?.classification
+  const isSecret = label === 'confidential' || label === 'restricted'
+  return isSecret && enforcedClassification(document) === undefined
 }
 
 function closing(encryption: Encryption, tenant: TenantId, id: InstanceId): Change {

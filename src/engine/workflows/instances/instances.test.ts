@@ -184,3 +184,27 @@ test('[FI14] encryption and decryption round-trip', async () => {
   expect(kept.changes?.[2]).toEqual(entry.changes[2])
   expect(openHistory(encryption, DEFAULT_TENANT, id, kept)).toEqual(entry)
 })
+
+test('[HD14] an instance that a label alone encrypted is read, and stored again as its document says', async () => {
+  const world = makeWorld(made)
+  const node = await world.node({ documents: [SOURCE, SETUP] })
+  const { instance: begun } = await begin(world, node)
+  const encryption = makeCountingEncryption()
+  const label = { permissions: [], encrypt: [], audit: 'full', classification: 'confidential' } as const
+  const all = { ...label, encrypt: ['data', 'metadata'] }
+  const foreign = encryptInstance(
+    encryption,
+    DEFAULT_TENANT,
+    { security: all },
+    {
+      ...begun,
+      id: 'ins_2' as InstanceId,
+    },
+  )
+  const instance = { ...begun, data: { email: SECRET, odd: foreign.data.order as string } }
+  const encrypted = encryptInstance(encryption, DEFAULT_TENANT, { security: all }, instance)
+  expect(stringifyJson(encrypted as never)).not.toContain(SECRET)
+  expect(openInstance(encryption, DEFAULT_TENANT, { security: label }, encrypted)).toEqual(instance)
+  expect(encryptInstance(encryption, DEFAULT_TENANT, { security: label }, instance)).toEqual(instance)
+  expect(openInstance(encryption, DEFAULT_TENANT, { security: label }, instance)).toEqual(instance)
+})
