@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { hashDocument, type WorkflowDocument } from '../core/definitions/documents/index.ts'
+import { hashDocument, languageOf, type WorkflowDocument } from '../core/definitions/documents/index.ts'
 import { compileDefinitions } from './index.ts'
 
 const functions = (name: string) => (name === 'work' ? 'sha256:code' : null)
@@ -486,5 +486,34 @@ places:`
   ])('[WL23] %j as %j is reported at its position', (from, to, line, column, rule) => {
     const { findings } = old((text) => text.replace(from, to))
     expect(findings.filter(({ severity }) => severity === 'error')).toMatchObject([{ rule, line, column }])
+  })
+})
+
+describe('[HD14] security', () => {
+  const resolved = (security: string) => compile(workflow({ security })).documents[0] as WorkflowDocument
+
+  test.each([
+    ['{ classification: public }', { encrypt: [], enforced: true }, 4],
+    ['{ classification: internal, encrypt: [a] }', { encrypt: ['data.a'], enforced: true }, 4],
+    ['{ classification: confidential, encrypt: [a] }', { encrypt: ['data', 'metadata'], enforced: true }, 4],
+    ['{ classification: restricted }', { encrypt: ['data', 'metadata'], enforced: true }, 4],
+    ['{ encrypt: all }', { encrypt: ['data', 'metadata'] }, 4],
+    ['{ encrypt: [a] }', { encrypt: ['data.a'] }, 1],
+    ['{ audit: basic }', { encrypt: [], audit: 'basic' }, 4],
+    ['{ audit: none }', { encrypt: [], audit: 'none' }, 4],
+    ['{ audit: detailed }', { encrypt: [], audit: 'changes' }, 1],
+  ])('%s is stored as %j, in language %i', (written, stored, language) => {
+    const document = resolved(written)
+    expect(document.security).toMatchObject(stored)
+    expect(document.security?.enforced).toBe('enforced' in stored ? true : undefined)
+    expect(languageOf(document)).toBe(language)
+  })
+
+  test('a document that was stored with a label keeps its hash and language', () => {
+    const { security, ...rest } = resolved('{ classification: confidential }')
+    const label = { permissions: [], classification: 'confidential', encrypt: [], audit: 'full' } as const
+    const stored: WorkflowDocument = { ...rest, security: label }
+    expect(hashDocument(stored)).not.toBe(hashDocument({ ...rest, security: security! }))
+    expect(languageOf(stored)).toBe(1)
   })
 })

@@ -470,6 +470,7 @@ type PlaceInput = z.infer<ReturnType<typeof place>>
 type TransitionInput = z.infer<ReturnType<typeof transition>>
 type TriggerInput = z.infer<ReturnType<typeof trigger>>
 type MigrationInput = z.infer<ReturnType<typeof migration>>
+type SecurityInput = z.infer<ReturnType<typeof security>>
 type OnFailureInput = z.infer<ReturnType<typeof onFailure>>
 
 export const workflowKind: KindDeclaration<WorkflowDocument, ReturnType<typeof schema>> = {
@@ -564,11 +565,19 @@ function resolveRest(input: WorkflowInput): Partial<WorkflowDocument> {
             permissions: security.permissions ?? [],
             ...(security.required === undefined ? {} : { required: security.required }),
             ...(security.classification === undefined ? {} : { classification: security.classification }),
-            encrypt: security.encrypt === 'all' ? [...WHOLE] : (security.encrypt ?? []).map(targetPath),
+            ...(security.classification === undefined && security.encrypt !== 'all' ? {} : { enforced: true }),
+            encrypt: encryptedPaths(security),
             audit: security.audit === 'detailed' ? 'changes' : (security.audit ?? 'full'),
           },
         }),
   }
+}
+
+/** What a classification encrypts is written out. */
+function encryptedPaths({ encrypt = [], classification }: SecurityInput): readonly string[] {
+  if (encrypt === 'all' || classification === 'confidential' || classification === 'restricted')
+    return [...WHOLE]
+  return encrypt.map(targetPath)
 }
 
 function resolvePlace(name: string, input: PlaceInput, known: Known): PlaceDocument | null {

@@ -16,17 +16,20 @@ import type { RetryPolicy } from './retry-policy.ts'
 export const LANGUAGE = 4
 /** The first version with `hmac`. */
 export const HMAC_LANGUAGE = 3
-/** The first version with `retryOn`, and with limits and retries of triggers. */
+/** The first version with `retryOn`, with limits and retries of triggers, and with classifications that are enforced. */
 const RETRY_ON_LANGUAGE = 4
 
 /**
  * 2: `auth` of actions, agents and subscriptions, and `{{ secret('…') }}`. A node that knows neither would call without them.
  * 3: `hmac(…)` in expressions.
  * 4: `retryOn`, and `retry`, `onLimit`, `maxProcessingTime` and `deadLetter` of triggers. A node that does not know them would retry what
- * its author excluded, or treat an event otherwise than its author wrote.
+ * its author excluded, or treat an event otherwise than its author wrote. Enforced classifications, `encrypt` of all values, and
+ * `audit: basic` and `none`: it would store or show values that it must not, and compute with encrypted ones. Migrations by hand: it would
+ * migrate every instance.
  */
 export function languageOf(document: DefinitionDocument): number {
-  if (retriesOf(document).some((retry) => retry?.retryOn !== undefined) || hasTriggerTerms(document))
+  const hasRetryOn = retriesOf(document).some((retry) => retry?.retryOn !== undefined)
+  if (hasRetryOn || hasTriggerTerms(document) || protectsValues(document) || migratesByHand(document))
     return RETRY_ON_LANGUAGE
   if (mayUseHmac(document)) return HMAC_LANGUAGE
   return hasAuth(document) || SECRET.test(stringifyJson(document as unknown as JsonValue)) ? 2 : 1
@@ -52,6 +55,16 @@ function hasTriggerTerms(document: DefinitionDocument): boolean {
       maxProcessingMs !== undefined ||
       deadLetter !== undefined,
   )
+}
+
+function protectsValues(document: DefinitionDocument): boolean {
+  if (document.kind !== 'Workflow' || document.security === undefined) return false
+  const { enforced, audit } = document.security
+  return enforced === true || audit === 'basic' || audit === 'none'
+}
+
+function migratesByHand(document: DefinitionDocument): boolean {
+  return document.kind === 'Workflow' && document.migrations?.some(({ strategy }) => strategy === 'manual') === true
 }
 
 function hasAuth(document: DefinitionDocument): boolean {

@@ -129,6 +129,8 @@ export interface MigrationDocument {
   )[]
 }
 
+export type Classification = 'public' | 'internal' | 'confidential' | 'restricted'
+
 export interface WorkflowDocument extends CarriedWorkflow {
   readonly kind: 'Workflow'
   readonly name: string
@@ -165,7 +167,9 @@ export interface WorkflowDocument extends CarriedWorkflow {
     readonly permissions: readonly string[]
     /** Permissions required to see or touch its instances at all. */
     readonly required?: readonly string[]
-    readonly classification?: 'public' | 'internal' | 'confidential' | 'restricted'
+    readonly classification?: Classification
+    /** Left out, as in documents before language 4: the classification is only a label, and `data` is encrypted as one text. */
+    readonly enforced?: true
     /** Paths such as `data.email`, or `data` for all of it: encrypted at rest, hidden from viewers. */
     readonly encrypt: readonly string[]
     /**
@@ -174,4 +178,11 @@ export interface WorkflowDocument extends CarriedWorkflow {
      */
     readonly audit: 'full' | 'changes' | 'basic' | 'none'
   }
+}
+
+/** undefined: there is none, or it is only a label. */
+export function enforcedClassification({
+  security,
+}: Pick<WorkflowDocument, 'security'>): Classification | undefined {
+  return security?.enforced === true ? security.classification : undefined
 }

@@ -20,14 +20,15 @@ import { type Encryption, EncryptionError } from '../../../ports/encryption.ts'
 type Change = (value: JsonValue, path: string) => JsonValue
 
 const NONE: readonly string[] = []
-const WHOLE = ['data', 'metadata']
 
-/** What is encrypted of its instances: what it names, and all where its classification requires it. */
+/** What is encrypted of its instances. A document lists all values itself where its classification requires it. */
 export function encryptedPaths({ security }: Pick<WorkflowDocument, 'security'>): readonly string[] {
-  if (security === undefined) return NONE
-  const { encrypt, classification } = security
-  const isSecret = classification === 'confidential' || classification === 'restricted'
-  return isSecret ? WHOLE : encrypt
+  return security?.encrypt ?? NONE
+}
+
+/** Documents before language 4 may name `data`, too: nodes of their version read it as one text. */
+function encryptsMembers({ security }: Pick<WorkflowDocument, 'security'>): boolean {
+  return security?.enforced === true
 }
 
 export function encryptInstance(
@@ -37,7 +38,9 @@ export function encryptInstance(
   instance: Instance,
 ): Instance {
   const paths = encryptedPaths(document)
-  return paths.length === 0 ? instance : changed(instance, paths, closing(encryption, tenant, instance.id))
+  return paths.length === 0
+    ? instance
+    : changed(instance, paths, encryptsMembers(document), closing(encryption, tenant, instance.id))
 }
 
 /** Throws EncryptionError. */
@@ -48,7 +51,9 @@ export function openInstance(
   instance: Instance,
 ): Instance {
   const paths = encryptedPaths(document)
-  return paths.length === 0 ? instance : changed(instance, paths, opening(encryption, tenant, instance.id))
+  return paths.length === 0
+    ? instance
+    : changed(instance, paths, encryptsMembers(document), opening(encryption, tenant, instance.id))
 }
 
 export function encryptHistory(
@@ -71,8 +76,11 @@ export function openHistory(
   id: InstanceId,
   entry: HistoryEntry,
 ): HistoryEntry {
-  const open = opening(encryption, tenant, id)
-  const leniently: Change = (value, path) => {
+  return changedEntry(entry, leniently(opening(encryption, tenant, id)), () => true)
+}
+
+function leniently(open: Change): Change {
+  return (value, path) => {
     try {
       return open(value, path)
     } catch (error) {
@@ -80,7 +88,6 @@ export function openHistory(
       throw error
     }
   }
-  return changedEntry(entry, leniently, () => true)
 }
 
 function closing(encryption: Encryption, tenant: TenantId, id: InstanceId): Change {
@@ -97,12 +104,12 @@ function opening(encryption: Encryption, tenant: TenantId, id: InstanceId): Chan
       : value
 }
 
-function changed(instance: Instance, paths: readonly string[], change: Change): Instance {
+function changed(instance: Instance, paths: readonly string[], byMember: boolean, change: Change): Instance {
   let { data, metadata } = instance
   for (const path of paths) {
     const [root, ...names] = path.split('.')
-    if (root === 'data') data = changedIn(data, names, path, change)
-    else if (root === 'metadata') metadata = changedIn(metadata, names, path, change)
+    if (root === 'data') data = changedIn(data, names, path, byMember, change)
+    else if (root === 'metadata') metadata = changedIn(metadata, names, path, byMember, change)
   }
   return {
     ...instance,
@@ -123,9 +130,15 @@ function changedFiring(firing: Firing, change: Change): Firing {
   }
 }
 
-/** Without names each member by itself: what holds them stays a map. */
-function changedIn(whole: Data, names: readonly string[], path: string, change: Change): Data {
-  if (names.length > 0) return changedAt(whole, names, path, change) as Data
+/** Without names all of it: each member by itself, so that what holds them stays a map, or as one text. */
+function changedIn(
+  whole: Data,
+  names: readonly string[],
+  path: string,
+  byMember: boolean,
+  change: Change,
+): Data {
+  if (names.length > 0 || !byMember) return changedAt(whole, names, path, change) as Data
   return Object.fromEntries(
     Object.entries(whole).map(([name, value]) => [name, change(value, `${path}.${name}`)]),
   )

@@ -184,3 +184,16 @@ test('[FI14] encryption and decryption round-trip', async () => {
   expect(kept.changes?.[2]).toEqual(entry.changes[2])
   expect(openHistory(encryption, DEFAULT_TENANT, id, kept)).toEqual(entry)
 })
+
+test('[HD14] a document of the former version encrypts all data as one text, which its nodes read; an enforced one each value', async () => {
+  const world = makeWorld(made)
+  const node = await world.node({ documents: [SOURCE, SETUP] })
+  const { instance } = await begin(world, node)
+  const encryption = makeCountingEncryption()
+  const former = { permissions: [], encrypt: ['data'], audit: 'full' } as const
+  for (const [security, type] of [[former, 'string'], [{ ...former, enforced: true }, 'object']] as const) {
+    const encrypted = encryptInstance(encryption, DEFAULT_TENANT, { security }, instance)
+    expect(typeof encrypted.data).toBe(type)
+    expect(openInstance(encryption, DEFAULT_TENANT, { security }, encrypted)).toEqual(instance)
+  }
+})

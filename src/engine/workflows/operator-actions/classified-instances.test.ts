@@ -2,7 +2,9 @@
 
 import { describe, expect, test } from 'vitest'
 import type { WorkflowDocument } from '../../../core/definitions/documents/index.ts'
-import { makeWorld } from '../../engine.fixture.ts'
+import { ENCRYPTED_MARK } from '../../../core/events/sensitive/index.ts'
+import type { InstanceRow } from '../../../core/workflows/instance/index.ts'
+import { makeWorld, type World } from '../../engine.fixture.ts'
 import { made } from '../saga.fixture.ts'
 import { ADA, ANN, documents, EVE, heard, open, refusal, SECRET, TRIAGE } from './instance-actions.fixture.ts'
 
@@ -19,15 +21,24 @@ async function start(security: Partial<Security>) {
   return { world, node, id: instance.id, row, history, ...node.engine.workflows }
 }
 
+/** Of the definition that an instance is pinned to. */
+async function languageStored(world: World, row: InstanceRow | null): Promise<number | undefined> {
+  return (await world.reads.record('definition', row?.definition ?? ''))?.version
+}
+
+const ALL = { enforced: true, encrypt: ['data', 'metadata'] } as const
+const CONFIDENTIAL = { ...ALL, classification: 'confidential' } as const
+const RESTRICTED = { ...ALL, classification: 'restricted' } as const
+
 describe('[HD12] classification', () => {
   test.each(['public', 'internal'] as const)('%s changes nothing', async (classification) => {
-    const { row, reading, id } = await start({ classification })
+    const { row, reading, id } = await start({ classification, enforced: true })
     expect(row?.body).toContain(SECRET)
     expect((await reading.one(EVE, id)).instance.data.email).toBe(SECRET)
   })
 
   test('confidential: no value is stored in clear, and viewers get none', async () => {
-    const { row, history, reading, id } = await start({ classification: 'confidential' })
+    const { row, history, reading, id } = await start(CONFIDENTIAL)
     expect(row?.body).not.toContain(SECRET)
     expect(row?.body).not.toContain('"jo"')
     expect(history.map(({ body }) => body).join()).not.toContain(SECRET)
@@ -38,7 +49,7 @@ describe('[HD12] classification', () => {
   })
 
   test('restricted: only admins get values, also in answers to actions', async () => {
-    const { world, reading, instanceActions, id } = await start({ classification: 'restricted' })
+    const { world, reading, instanceActions, id } = await start(RESTRICTED)
     expect((await reading.one(ADA, id)).instance.data.email).toBe(SECRET)
     expect((await reading.one(ANN, id)).instance.data.email).toBe('[hidden]')
     const entries = await reading.history(ANN, id, { after: 0, limit: 100 })
@@ -52,7 +63,7 @@ describe('[HD12] classification', () => {
   })
 
   test('its steps and conditions work with the values', async () => {
-    const { world, instanceActions, reading, id } = await start({ classification: 'restricted' })
+    const { world, instanceActions, reading, id } = await start(RESTRICTED)
     const note = { transition: 'approve', input: { note: 'fine' }, comment: null }
     const approved = await heard(world, instanceActions.fire(ADA, id, note))
     expect(approved).toMatchObject({
@@ -60,6 +71,34 @@ describe('[HD12] classification', () => {
       data: { note: 'fine', priority: expect.anything() },
     })
     expect((await reading.one(ADA, id)).instance.data.note).toBe('fine')
+  })
+})
+
+describe('[HD14] a classification that was stored as a label', () => {
+  test.each(['confidential', 'restricted'] as const)('%s encrypts nothing, and hides nothing', async (it) => {
+    const { world, row, history, reading, instanceActions, id } = await start({ classification: it })
+    expect(await languageStored(world, row)).toBe(1)
+    expect(row?.body).toContain(SECRET)
+    expect(row?.body).not.toContain(ENCRYPTED_MARK)
+    expect(history.map(({ body }) => body).join()).toContain(SECRET)
+    expect((await reading.one(EVE, id)).instance.data.email).toBe(SECRET)
+    const edit = { changes: [{ path: 'data.order', value: 'x' }], reason: 'moved' }
+    expect((await heard(world, instanceActions.edit(ANN, id, edit))).data).toMatchObject({ order: 'x' })
+    expect((await world.reads.instance(id))?.body).not.toContain(ENCRYPTED_MARK)
+  })
+
+  test('still encrypts what its document names, and operators read it', async () => {
+    const { row, reading, id } = await start({ classification: 'restricted', encrypt: ['data.email'] })
+    expect(row?.body).not.toContain(SECRET)
+    expect(row?.body).toContain('"o-d1"')
+    expect((await reading.one(ANN, id)).instance.data).toMatchObject({ email: SECRET, order: 'o-d1' })
+    expect((await reading.one(EVE, id)).instance.data).toMatchObject({ email: '[hidden]', order: 'o-d1' })
+  })
+
+  test('is in another language than one that is enforced, which nodes of the former version leave alone', async () => {
+    const { world, row } = await start(CONFIDENTIAL)
+    expect(await languageStored(world, row)).toBe(4)
+    expect(row?.body).toContain(ENCRYPTED_MARK)
   })
 })
 

@@ -159,7 +159,8 @@ describe('[MG9] a manual migration', () => {
 
 test('[HD12] of restricted instances a migration shows operators no values', async () => {
   const world = makeWorld(made)
-  const restricted = { ...TRIAGE, security: { ...TRIAGE.security!, classification: 'restricted' as const } }
+  const classified = { classification: 'restricted', enforced: true, encrypt: ['data', 'metadata'] } as const
+  const restricted = { ...TRIAGE, security: { ...TRIAGE.security!, ...classified } }
   const node = await world.node({ documents: documents(restricted) })
   const { migrations } = node.engine.workflows
   const { id } = await open(world, node)

@@ -11,7 +11,7 @@ import {
   missingPermission,
   type Role,
 } from '../../../core/access/callers/index.ts'
-import type { WorkflowDocument } from '../../../core/definitions/documents/index.ts'
+import { enforcedClassification, type WorkflowDocument } from '../../../core/definitions/documents/index.ts'
 import { AppError } from '../../../core/foundation/errors/index.ts'
 
 type Secured = Pick<WorkflowDocument, 'name' | 'security'>
@@ -21,11 +21,8 @@ export function maySee(holder: Holder, { security }: Pick<Secured, 'security'>):
 }
 
 /** Whether a user reads values that are encrypted: of restricted instances only admins do, of others all but viewers. */
-export function seesClear(
-  { role }: { readonly role: Role },
-  { security }: Pick<Secured, 'security'>,
-): boolean {
-  return security?.classification === 'restricted' ? role === 'admin' : role !== 'viewer'
+export function seesClear({ role }: { readonly role: Role }, document: Pick<Secured, 'security'>): boolean {
+  return enforcedClassification(document) === 'restricted' ? role === 'admin' : role !== 'viewer'
 }
 
 export function assertSees(holder: Holder, { name, security }: Secured): void {
