@@ -925,7 +925,7 @@ export const BUGS: readonly Bug[] = [
   {
     name: 'escalation-announced-twice',
     about: 'that an escalation is announced is not written with its event',
-    breaks: ['N1', 'ES4'],
+    breaks: ['N1', 'ES4', 'FA1'],
     store: changing((commit) => ({
       ...commit,
       writes: commit.writes.filter((write) => write.w !== 'escalation.change' || write.announced !== true),

@@ -10,7 +10,8 @@ import { makeBusWorld } from '../src/engine/ingest/bus.fixture.ts'
 const root = new URL('..', import.meta.url).pathname
 
 function example(name: string, more = ''): readonly DefinitionDocument[] {
-  const files = readdirSync(`${root}/examples/${name}`).map((path) => ({
+  const paths = readdirSync(`${root}/examples/${name}`).filter((path) => !path.endsWith('.test.yaml'))
+  const files = paths.map((path) => ({
     path,
     text: readFileSync(`${root}/examples/${name}/${path}`, 'utf8'),
   }))

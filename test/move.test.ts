@@ -14,7 +14,7 @@ import { lockSchema } from '../src/adapters/store-postgres/migrate.ts'
 import { openForWriting } from '../src/adapters/store-sqlite/connection.ts'
 import { openSqliteArchive, openSqliteStore } from '../src/adapters/store-sqlite/index.ts'
 import { moveStore } from '../src/app/move-store.ts'
-import type { NodeId, TenantId } from '../src/core/foundation/ids/index.ts'
+import type { EventId, NodeId, TenantId } from '../src/core/foundation/ids/index.ts'
 import { ARCHIVE_TABLES, type ArchiveTable } from '../src/core/store/archive/index.ts'
 import { makeEncryptedStore } from '../src/engine/commit/encrypted-store.ts'
 import { makeHmacKeys } from '../src/engine/secrets/hmac-keys.ts'
@@ -43,7 +43,13 @@ async function dumpAt(url: string) {
 
 /** Fills a file by the recorded stream. */
 async function fill(file: SqliteFile, seed: number, length: number) {
-  const { dump } = await runStream(file.harness, seed, length)
+  await runStream(file.harness, seed, length)
+  const { store } = file.harness
+  const facts = ['evt_1', 'evt_2'].map(
+    (id): Write => ({ w: 'fact.add', fact: { id: id as EventId, body: '["x"]' } }),
+  )
+  await store.commit({ tenant: 'default' as TenantId, guards: [], writes: facts })
+  const dump = await store.system('verification').dump()
   await file.harness.close()
   return dump
 }

@@ -158,7 +158,7 @@ const EXPRESSIONS: readonly Row[] = [
   ['[F20]', plain(`key: '''x'' + ¦paylod.id'`), 'did you mean `payload`?', `"'x' + payload.id"`],
   ['[F20]', plain("key: |\n  'x' +\n    ¦paylod.id\n"), 'did you mean `payload`?'],
   ['[F20]', plain("key: ¦>\n  'x' +\n  paylod.id\n"), 'did you mean `payload`?'],
-  ['[F20]', plain('key: "¦{{ payload.id }}"'), 'without `{{ }}`', 'payload.id'],
+  ['[F20]', plain('order: { by: "¦{{ payload.id }}" }'), 'without `{{ }}`', 'payload.id'],
   ['[F20]', plain('where: { all: [payload.a, { not: ¦paylod.b }] }'), 'did you mean', 'payload.b'],
   ['[F20]', verified(`${subject}dedup: { by: ¦key }`), 'not in scope', `"'key'"`],
   ['[F20]', verified(`${subject}event: { id: ¦event.id }`), 'not in scope', `"'event.id'"`],

@@ -497,7 +497,7 @@ describe('[HD14] security', () => {
     ['{ classification: internal, encrypt: [a] }', { encrypt: ['data.a'], enforced: true }, 4],
     ['{ classification: confidential, encrypt: [a] }', { encrypt: ['data', 'metadata'], enforced: true }, 4],
     ['{ classification: restricted }', { encrypt: ['data', 'metadata'], enforced: true }, 4],
-    ['{ encrypt: all }', { encrypt: ['data', 'metadata'] }, 4],
+    ['{ encrypt: all }', { encrypt: ['data', 'metadata'], enforced: true }, 4],
     ['{ encrypt: [a] }', { encrypt: ['data.a'] }, 1],
     ['{ audit: basic }', { encrypt: [], audit: 'basic' }, 4],
     ['{ audit: none }', { encrypt: [], audit: 'none' }, 4],

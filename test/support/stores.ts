@@ -48,7 +48,7 @@ export function makeStores(options: PostgresOptions = {}): Stores {
 }
 
 async function everythingTold(postgres: PostgresServer, database: string, bus: string): Promise<void> {
-  const sql = `SELECT (SELECT count(*)::int FROM millrace.outbox) AS waiting, (SELECT count(*)::int FROM millrace.event) AS kept`
+  const sql = `SELECT (SELECT count(*)::int FROM millrace.outbox) AS waiting, (SELECT count(*)::int FROM millrace.event) + (SELECT count(*)::int FROM millrace.fact) AS kept`
   const connection = await connect({ servers: bus })
   let seen = {}
   try {

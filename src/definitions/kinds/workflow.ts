@@ -565,7 +565,9 @@ function resolveRest(input: WorkflowInput): Partial<WorkflowDocument> {
             permissions: security.permissions ?? [],
             ...(security.required === undefined ? {} : { required: security.required }),
             ...(security.classification === undefined ? {} : { classification: security.classification }),
-            ...(security.classification === undefined && security.encrypt !== 'all' ? {} : { enforced: true }),
+            ...(security.classification === undefined && security.encrypt !== 'all'
+              ? {}
+              : { enforced: true }),
             encrypt: encryptedPaths(security),
             audit: security.audit === 'detailed' ? 'changes' : (security.audit ?? 'full'),
           },

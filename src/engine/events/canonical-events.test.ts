@@ -38,9 +38,10 @@ test('[FL8] each canonical event has the fields that its catalog shows', async (
   const told = await dataBySubject(world)
   expect([...told.keys()].sort()).toEqual(
     // Those of subscriptions are emitted by src/engine/webhooks/deliveries and src/engine/webhooks/subscriptions, those of
-    // connections, their runs and their credentials by src/engine/connections and src/engine/connections/credentials.
+    // connections, their runs and their credentials by src/engine/connections and src/engine/connections/credentials, those of
+    // circuits of workflows by src/engine/flow-control.
     Object.keys(CANONICAL_EVENTS)
-      .filter((subject) => /^integration\.(?!connection|credential|run)/.test(subject))
+      .filter((subject) => /^integration\.(?!connection|credential|run|workflow)/.test(subject))
       .sort(),
   )
   for (const [subject, data] of told) {

@@ -44,7 +44,7 @@ function makeWorld(stored: DeadLetter | null = null) {
     },
     lanes: {
       ids,
-      vars: {} as never,
+      vars: () => ({}),
       decisions: DECISIONS,
       plan: () => ({ ...FAILURE_PLAN, writes: [{ w: 'event.append' } as never] }),
     },

@@ -64,7 +64,10 @@ function protectsValues(document: DefinitionDocument): boolean {
 }
 
 function migratesByHand(document: DefinitionDocument): boolean {
-  return document.kind === 'Workflow' && document.migrations?.some(({ strategy }) => strategy === 'manual') === true
+  return (
+    document.kind === 'Workflow' &&
+    document.migrations?.some(({ strategy }) => strategy === 'manual') === true
+  )
 }
 
 function hasAuth(document: DefinitionDocument): boolean {

@@ -191,7 +191,10 @@ test('[HD14] a document of the former version encrypts all data as one text, whi
   const { instance } = await begin(world, node)
   const encryption = makeCountingEncryption()
   const former = { permissions: [], encrypt: ['data'], audit: 'full' } as const
-  for (const [security, type] of [[former, 'string'], [{ ...former, enforced: true }, 'object']] as const) {
+  for (const [security, type] of [
+    [former, 'string'],
+    [{ ...former, enforced: true }, 'object'],
+  ] as const) {
     const encrypted = encryptInstance(encryption, DEFAULT_TENANT, { security }, instance)
     expect(typeof encrypted.data).toBe(type)
     expect(openInstance(encryption, DEFAULT_TENANT, { security }, encrypted)).toEqual(instance)
