@@ -379,8 +379,11 @@ describe('events', () => {
     const counted = (reads: TenantReads) =>
       new Proxy(reads, {
         get(target, name, receiver) {
-          asked.push(String(name))
-          return Reflect.get(target, name, receiver)
+          const read = Reflect.get(target, name, receiver)
+          return (...args: readonly unknown[]) => {
+            asked.push(String(name))
+            return read(...args)
+          }
         },
       })
     const { store, get } = makeWorld({ reads: (tenant) => counted(store.forTenant(tenant)) })
