@@ -4,7 +4,7 @@ const path = require('node:path')
 
 const testOnly = '\\.(test|conformance|fixture)\\.ts$'
 /** What makes files from the declarations of the routes; a node loads what was made. */
-const generatorOnly = '^src/http/(schema-kit|json-schema|openapi-document|all-operations)\\.ts$'
+const generatorOnly = '^src/http/(schema-kit|json-schema|openapi-document)\\.ts$'
 const folders = (...names) => `^src/(${names.join('|')})(/|\\.ts$)`
 const npm = '^node_modules/'
 const npmOf = (...names) => `^node_modules/(@types/)?(${names.join('|')})/`

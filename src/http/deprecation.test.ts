@@ -2,9 +2,9 @@ import { fastify } from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { makeMemoryLog } from '../adapters/log-memory/index.ts'
 import type { Caller } from '../engine/access/index.ts'
-import { ALL_OPERATIONS } from './all-operations.ts'
 import { addDeprecation, type Deprecation, deprecationFault } from './deprecation.ts'
 import type { Declaration } from './operations.ts'
+import { ALL_OPERATIONS } from './routes.ts'
 import { KIT } from './schema-kit.ts'
 
 const FIELDS: Deprecation = { since: '2026-11-19', sunset: '2027-11-19', use: 'GET /v1/events' }

@@ -2,10 +2,10 @@
 // written. What every operation has in common (its role, the refusals, the idempotency key) is added here, so that no route can forget it.
 
 import type { RouteOptions } from 'fastify'
-import { ALL_OPERATIONS, OTHER_SHAPES } from './all-operations.ts'
 import { deprecationFault } from './deprecation.ts'
 import { type JsonSchema, toJsonSchema } from './json-schema.ts'
 import { type Declaration, IDEMPOTENCY_KEY, neededRole, takesIdempotencyKey } from './operations.ts'
+import { ALL_OPERATIONS, OTHER_SHAPES } from './routes.ts'
 import { type Answer, type Content, KIT, NAMED } from './schema-kit.ts'
 
 interface Made {

@@ -8,13 +8,13 @@ import { FAILURE_CLASSES, REPORTED_AS } from '../core/failures/failure/index.ts'
 import { AppError } from '../core/foundation/errors/index.ts'
 import type { DeadLetterId, TenantId } from '../core/foundation/ids/index.ts'
 import { listDeadLetters } from '../engine/index.ts'
-import type { Log } from '../ports/log.ts'
 import { attemptShape, consumerName, deadLetterShape, envelopeShape, replayOptions } from './answer-shapes.ts'
 import type { HttpApi } from './api.ts'
 import { operations, serveOn, shape } from './operations.ts'
 import { readFilter, showPage } from './queries.ts'
 import { mustSayWhy } from './required-reason.ts'
 import { showBodies } from './sensitive.ts'
+import type { Serving } from './serving.ts'
 import { showAttempt, showDeadLetter, showDeadLetterGroup, withJsonMember } from './shapes.ts'
 
 const deadLetterDetailShape = shape('DeadLetterDetail', 'A dead letter with its event and its tries.', (s) =>
@@ -127,8 +127,7 @@ export const deadLettersOperations = operations('dead letters', (s) => ({
 export function addDeadLetterRoutes(
   app: FastifyInstance,
   api: Pick<HttpApi, 'reads' | 'deadLetters' | 'about'>,
-  limits: { readonly eventBodyLimit: number },
-  log: Pick<Log, 'info'>,
+  { limits, log }: Pick<Serving, 'limits' | 'log'>,
 ): void {
   const on = serveOn(app, deadLettersOperations)
   on('listDeadLetters', async (request) => {

@@ -22,10 +22,11 @@ import type {
 } from '../engine/definitions/index.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
-import { type CompileFiles, refuseErrors } from './definition-files.ts'
+import { refuseErrors } from './definition-files.ts'
 import { operations, serveOn } from './operations.ts'
 import { readFilter } from './queries.ts'
 import type { Kit } from './schema-kit.ts'
+import type { Serving } from './serving.ts'
 import { iso, isoOrNull } from './shapes.ts'
 import { hideTokens, seesTokens } from './shapes-webhooks.ts'
 
@@ -274,7 +275,7 @@ export const definitionsOperations = operations('definitions', (s) => ({
 export function addDefinitionRoutes(
   app: FastifyInstance,
   api: Pick<HttpApi, 'definitions' | 'secrets'>,
-  compileFiles: CompileFiles,
+  { compileFiles }: Pick<Serving, 'compileFiles'>,
 ): void {
   const on = serveOn(app, definitionsOperations)
   const show = async (tenant: TenantId, one: DefinitionItem) => {

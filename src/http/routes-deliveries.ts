@@ -8,13 +8,13 @@ import type { EventId, WorkId } from '../core/foundation/ids/index.ts'
 import { SUBSCRIPTION_PREFIX } from '../core/webhooks/subscription/index.ts'
 import { DELIVERY_STATES, type DeliveriesPreview, RECOVERED, RECOVERY_VERDICTS } from '../engine/index.ts'
 import { logSensitiveRead } from '../engine/secrets/index.ts'
-import type { Log } from '../ports/log.ts'
 import { attemptShape, replayOptions, replayPreviewShape } from './answer-shapes.ts'
 import type { HttpApi } from './api.ts'
 import { operations, serveOn, shape } from './operations.ts'
 import { readConditions, readFilter, readInstant } from './queries.ts'
 import { mustSayWhy } from './required-reason.ts'
 import { readerOf } from './sensitive.ts'
+import type { Serving } from './serving.ts'
 import { iso, isoOrNull } from './shapes.ts'
 import { seesTokens, showDelivery, showDeliveryAttempt, showRequest } from './shapes-webhooks.ts'
 
@@ -201,7 +201,7 @@ export const deliveriesOperations = operations('webhooks', (s) => ({
   },
 }))
 
-export function addDeliveryRoutes(app: FastifyInstance, api: Api, log: Pick<Log, 'info'>): void {
+export function addDeliveryRoutes(app: FastifyInstance, api: Api, { log }: Pick<Serving, 'log'>): void {
   const on = serveOn(app, deliveriesOperations)
   on('listDeliveries', async ({ caller, query }) => {
     const { cursor, limit, ...filter } = readFilter(query)

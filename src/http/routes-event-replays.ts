@@ -5,7 +5,6 @@ import { AppError } from '../core/foundation/errors/index.ts'
 import type { EventId } from '../core/foundation/ids/index.ts'
 import { bytesOf } from '../core/ingest/bus-message/index.ts'
 import { type EventFilter, withFacts } from '../engine/index.ts'
-import type { Log } from '../ports/log.ts'
 import { drift, madeEffect, rateCost, replayOptions, verdictTotals } from './answer-shapes.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
@@ -14,6 +13,7 @@ import { readConditions } from './queries.ts'
 import { mustSayWhy } from './required-reason.ts'
 import { readEvent, seenByCaller } from './seen-events.ts'
 import { readBodies } from './sensitive.ts'
+import type { Serving } from './serving.ts'
 
 interface Body {
   readonly ids?: readonly EventId[]
@@ -104,7 +104,7 @@ export const eventReplaysOperations = operations('events', (s) => ({
 export function addEventReplayRoutes(
   app: FastifyInstance,
   api: Pick<HttpApi, 'reads' | 'replays' | 'workflows' | 'about'>,
-  log: Pick<Log, 'info'>,
+  { log }: Pick<Serving, 'log'>,
 ): void {
   const on = serveOn(app, eventReplaysOperations)
   on(

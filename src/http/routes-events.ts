@@ -14,7 +14,6 @@ import type { EventId } from '../core/foundation/ids/index.ts'
 import type { WorkRow } from '../core/queue/work/index.ts'
 import { WORK_STATES } from '../core/queue/work/index.ts'
 import { readEdit, withFacts } from '../engine/index.ts'
-import type { Log } from '../ports/log.ts'
 import type { TenantReads } from '../ports/store.ts'
 import { envelopeShape, eventFields, workStoryShape } from './answer-shapes.ts'
 import type { HttpApi } from './api.ts'
@@ -34,6 +33,7 @@ import { cloudEventShape } from './routes-publish.ts'
 import type { Kit } from './schema-kit.ts'
 import { readEvent, seenByCaller } from './seen-events.ts'
 import { showBodies } from './sensitive.ts'
+import type { Serving } from './serving.ts'
 import { iso, present, showConsumers, withJsonMember } from './shapes.ts'
 
 /** One event rarely causes more; the rest is found by its correlation id. */
@@ -137,7 +137,7 @@ export const eventsOperations = operations('events', (s) => ({
 export function addEventRoutes(
   app: FastifyInstance,
   api: Pick<HttpApi, 'reads' | 'workflows'>,
-  log: Pick<Log, 'info'>,
+  { log }: Pick<Serving, 'log'>,
 ): void {
   const on = serveOn(app, eventsOperations)
   type Filters = Readonly<

@@ -14,6 +14,7 @@ import type { HttpApi } from './api.ts'
 import { operations, serveOn, shape } from './operations.ts'
 import { mustSayWhy } from './required-reason.ts'
 import type { Kit } from './schema-kit.ts'
+import type { Serving } from './serving.ts'
 import { showWork } from './shapes.ts'
 import { showEntry, showInstanceDetail, showPast } from './shapes-workflows.ts'
 
@@ -310,7 +311,7 @@ export const instancesOperations = operations('instances', (s) => ({
 export function addInstanceRoutes(
   app: FastifyInstance,
   api: Pick<HttpApi, 'reads' | 'workflows' | 'about'>,
-  limits: { readonly eventBodyLimit: number },
+  { limits }: Pick<Serving, 'limits'>,
 ): void {
   const on = serveOn(app, instancesOperations)
   const sendJson = (reply: FastifyReply, value: unknown) =>

@@ -23,6 +23,7 @@ import { operations, serveOn, shape } from './operations.ts'
 import { readFilter, readInstant, showPage } from './queries.ts'
 import { mustSayWhy } from './required-reason.ts'
 import { checkFields } from './run-check.ts'
+import type { Serving } from './serving.ts'
 import {
   showConnection,
   showConnectionDetail,
@@ -425,8 +426,11 @@ export const callbackOperations = operations('open', (s) => ({
   },
 }))
 
-/** `publicUrl`: the node's public address; null: as each request says. */
-export function addIntegrationRoutes(app: FastifyInstance, api: Api, publicUrl: string | null): void {
+export function addIntegrationRoutes(
+  app: FastifyInstance,
+  api: Api,
+  { publicUrl }: Pick<Serving, 'publicUrl'>,
+): void {
   const on = serveOn(app, integrationOperations)
   const { integrations } = api
 

@@ -127,10 +127,7 @@ export function addKeyRoutes(app: FastifyInstance, api: Pick<HttpApi, 'access'>)
     await api.access.keys.revoke(request.caller.tenant, request.params.id, request.caller.actor)
     return reply.code(204).send()
   })
-}
 
-export function addTenantRoutes(app: FastifyInstance, api: Pick<HttpApi, 'access'>): void {
-  const on = serveOn(app, keysOperations)
   on('listTenants', async (request) => {
     return showPage(await api.access.tenants.list(readFilter(request.query)), showTenant)
   })

@@ -17,6 +17,7 @@ import type { HttpApi } from './api.ts'
 import { CLOUD_BATCH, CLOUD_EVENT } from './cloudevents.ts'
 import { refusedJson } from './json-refusal.ts'
 import { operations, serveOn, shape } from './operations.ts'
+import type { Serving } from './serving.ts'
 
 const BATCH_MAX = 500
 const DEPTH_MAX = 64
@@ -82,7 +83,7 @@ export const publishOperations = operations('events', (s) => ({
 export function addPublishRoutes(
   app: FastifyInstance,
   api: Pick<HttpApi, 'publish'>,
-  limits: { readonly eventBodyLimit: number },
+  { limits }: Pick<Serving, 'limits'>,
 ): void {
   // Its own readers: in binary mode a body of any type is data.
   app.register(async (scope) => {

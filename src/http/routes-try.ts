@@ -12,11 +12,12 @@ import { ledgerEntryShape } from './answer-shapes.ts'
 import type { HttpApi } from './api.ts'
 import { assertRole } from './auth.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
-import { type CompileFiles, refuseErrors } from './definition-files.ts'
+import { refuseErrors } from './definition-files.ts'
 import { operations, serveOn } from './operations.ts'
 import { finding } from './routes-definitions.ts'
 import type { Kit } from './schema-kit.ts'
 import { readerOf } from './sensitive.ts'
+import type { Serving } from './serving.ts'
 import { showLedgerEntry } from './shapes.ts'
 import { seesTokens } from './shapes-webhooks.ts'
 
@@ -165,8 +166,7 @@ export const tryOperations = operations('try', (s) => ({
 export function addTryRoutes(
   app: FastifyInstance,
   api: Pick<HttpApi, 'inspect'>,
-  limits: { readonly eventBodyLimit: number },
-  compileFiles: CompileFiles,
+  { limits, compileFiles }: Pick<Serving, 'limits' | 'compileFiles'>,
 ): void {
   const on = serveOn(app, tryOperations)
   on(

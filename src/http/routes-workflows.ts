@@ -10,6 +10,7 @@ import { operations, serveOn, shape } from './operations.ts'
 import { readFilter } from './queries.ts'
 import { mustSayWhy } from './required-reason.ts'
 import { instanceShape, migration } from './routes-instances.ts'
+import type { Serving } from './serving.ts'
 import { seesTokens } from './shapes-webhooks.ts'
 import { showInstance, showWorkflow, showWorkflowDetail } from './shapes-workflows.ts'
 
@@ -118,7 +119,7 @@ export const workflowsOperations = operations('workflows', (s) => ({
 export function addWorkflowRoutes(
   app: FastifyInstance,
   api: Pick<HttpApi, 'reads' | 'workflows' | 'about'>,
-  limits: { readonly eventBodyLimit: number },
+  { limits }: Pick<Serving, 'limits'>,
 ): void {
   const on = serveOn(app, workflowsOperations)
   on('listWorkflows', async ({ caller }) => {

@@ -32,37 +32,8 @@ import { type ShownPause, sendPausedPage } from './paused-page.ts'
 import { isOurFailure, PROBLEM_TYPE, type Problem, problemHeaders, toProblem } from './problem.ts'
 import { normalizeTarget } from './request-target.ts'
 import { assertNotPaused, assertRole } from './role-gate.ts'
-import { addAccessRoutes } from './routes-access.ts'
-import { addCatalogRoutes } from './routes-catalog.ts'
-import { addDeadLetterRoutes } from './routes-dead-letters.ts'
-import { addDefinitionRoutes } from './routes-definitions.ts'
-import { addDeliveryRoutes } from './routes-deliveries.ts'
-import { addDemoRoutes } from './routes-demo.ts'
-import { addEventReplayRoutes } from './routes-event-replays.ts'
-import { addEventRoutes } from './routes-events.ts'
-import { addFailureRoutes } from './routes-failures.ts'
-import { addFlowControlRoutes } from './routes-flow-control.ts'
-import { addHealthRoutes } from './routes-health.ts'
-import { addInstanceRoutes } from './routes-instances.ts'
-import { addAuthorizationCallback, addIntegrationRoutes } from './routes-integrations.ts'
-import { addKeyRoutes, addTenantRoutes } from './routes-keys.ts'
-import { addLaneRoutes } from './routes-lanes.ts'
-import { addLedgerRoutes } from './routes-ledger.ts'
-import { addMetricsRoute } from './routes-metrics.ts'
-import { addNodeRoutes } from './routes-node.ts'
-import { addOrphanRoutes } from './routes-orphans.ts'
-import { addOverviewRoutes } from './routes-overview.ts'
-import { addPublishRoutes } from './routes-publish.ts'
-import { addRefusedCodeRoutes } from './routes-refused-code.ts'
-import { addRejectionRoutes } from './routes-rejections.ts'
-import { addReplayRoutes } from './routes-replays.ts'
-import { addSecretRoutes } from './routes-secrets.ts'
-import { addStreamRoutes } from './routes-stream.ts'
-import { addSubscriptionRoutes } from './routes-subscriptions.ts'
-import { addTryRoutes } from './routes-try.ts'
-import { addWebhookKeyRoutes } from './routes-webhook-keys.ts'
-import { addWorkRoutes } from './routes-work.ts'
-import { addWorkflowRoutes } from './routes-workflows.ts'
+import { API_ROUTES, OPEN_ROUTES } from './routes.ts'
+import type { Serving } from './serving.ts'
 import { makeConnections } from './socket-limits.ts'
 import { makeValidatorCompiler } from './validation.ts'
 
@@ -251,45 +222,19 @@ export function makeHttpServer(api: HttpApi, options: HttpServerOptions): HttpSe
     throw new AppError('not_found', `there is no ${request.method} ${path.slice(0, PATH_SHOWN_MAX)}`)
   })
   addOpenApi(app)
-  app.register(async (scope) => addHealthRoutes(scope, api))
-  app.register(async (scope) => addMetricsRoute(scope, api))
-  app.register(async (scope) => addWebhookKeyRoutes(scope, api))
-  app.register(async (scope) => addAuthorizationCallback(scope, api))
+  const serving: Serving = {
+    limits,
+    log,
+    compileFiles: makeFileCompiler(api),
+    publicUrl: options.publicUrl ?? null,
+  }
+  for (const { add } of OPEN_ROUTES) app.register(async (scope) => add(scope, api))
   app.register(
     async (scope) => {
       addAuthentication(scope, () => api.access)
       addIdempotency(scope, api)
       addDeprecation(scope, log)
-      addAccessRoutes(scope, api)
-      addKeyRoutes(scope, api)
-      addTenantRoutes(scope, api)
-      addSecretRoutes(scope, api)
-      addPublishRoutes(scope, api, limits)
-      addEventRoutes(scope, api, log)
-      addRejectionRoutes(scope, api)
-      addFlowControlRoutes(scope, api)
-      addCatalogRoutes(scope, api)
-      addWorkRoutes(scope, api)
-      addLaneRoutes(scope, api)
-      addDeadLetterRoutes(scope, api, limits, log)
-      addReplayRoutes(scope, api)
-      addFailureRoutes(scope, api)
-      addLedgerRoutes(scope, api)
-      addEventReplayRoutes(scope, api, log)
-      addWorkflowRoutes(scope, api, limits)
-      addInstanceRoutes(scope, api, limits)
-      addOrphanRoutes(scope, api)
-      addSubscriptionRoutes(scope, api)
-      addDeliveryRoutes(scope, api, log)
-      addOverviewRoutes(scope, api)
-      addStreamRoutes(scope, api)
-      addDemoRoutes(scope, api)
-      addNodeRoutes(scope, api)
-      addRefusedCodeRoutes(scope, api)
-      const compileFiles = makeFileCompiler(api)
-      addDefinitionRoutes(scope, api, compileFiles)
-      addIntegrationRoutes(scope, api, options.publicUrl ?? null)
-      addTryRoutes(scope, api, limits, compileFiles)
+      for (const { add } of API_ROUTES) add(scope, api, serving)
     },
     { prefix: '/v1' },
   )
