@@ -17,7 +17,7 @@ export {
 } from './dead-letters/index.ts'
 export { makeEngine } from './engine.ts'
 export type { Engine, EngineHealth } from './engine-api.ts'
-export { seenBy, withFacts } from './events/index.ts'
+export { asksForSystem, listReads, seenBy, withFacts } from './events/index.ts'
 export type { FlowControlActions, FlowControlView, WorkflowCircuit } from './flow-control/index.ts'
 export type { Accepted, IntakeRequest, Received, RejectionPage, Rejections } from './ingest/index.ts'
 export { type Change, changeName, type Feed, type Meter, type Stats } from './observe/index.ts'

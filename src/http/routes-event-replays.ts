@@ -80,7 +80,7 @@ export const eventReplaysOperations = operations('events', (s) => ({
         to: s.instant.describe('Received before this instant.'),
         unmatched: s.boolean.describe('`true`: only those that nobody wanted.'),
         system: s.boolean.describe(
-          '`true`: also the events about Millrace itself that no definition selected when they happened.',
+          '`true`: also the events about Millrace itself, which are left out otherwise. The source `millrace` asks for them too.',
         ),
       }),
       dryRun: replayOptions(s).dryRun,

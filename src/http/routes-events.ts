@@ -1,6 +1,7 @@
 // GET /v1/events, /v1/events/{id} and /v1/unmatched: what was accepted, and everything that followed from it.
 
 import type { FastifyInstance } from 'fastify'
+import { isCanonicalSource } from '../core/events/canonical/index.ts'
 import {
   deadLetterOfEdit,
   type EventSummary,
@@ -13,7 +14,7 @@ import { AppError } from '../core/foundation/errors/index.ts'
 import type { EventId } from '../core/foundation/ids/index.ts'
 import type { WorkRow } from '../core/queue/work/index.ts'
 import { WORK_STATES } from '../core/queue/work/index.ts'
-import { readEdit, withFacts } from '../engine/index.ts'
+import { asksForSystem, listReads, readEdit, withFacts } from '../engine/index.ts'
 import type { TenantReads } from '../ports/store.ts'
 import { envelopeShape, eventFields, workStoryShape } from './answer-shapes.ts'
 import type { HttpApi } from './api.ts'
@@ -111,7 +112,7 @@ export const eventsOperations = operations('events', (s) => ({
       ...eventFilters(s),
       unmatched: s.boolean,
       system: s.boolean.describe(
-        '`true`: also the events about Millrace itself that no definition selects, such as `webhook.delivered`. Pages of such a list may hold fewer items than asked for.',
+        '`true`: also the events about Millrace itself, such as `webhook.delivered`, which are left out otherwise. The source `millrace` and the id of one in `q` ask for them too.',
       ),
     }),
     answer: s.pageOf(s.ref(eventShape), 'A page', {
@@ -155,17 +156,18 @@ export function addEventRoutes(
       reads.events(filter),
       query.q === undefined ? [] : findByKey(reads, query.q, filter),
     ])
+    const found = asksForSystem(query) ? ofKey : ofKey.filter(({ source }) => !isCanonicalSource(source))
     // They come first, and on no later page again.
-    const others = items.filter(({ id }) => ofKey.every((event) => event.id !== id))
-    const shown = filter.cursor === null ? [...ofKey, ...others] : others
+    const others = items.filter(({ id }) => found.every((event) => event.id !== id))
+    const shown = filter.cursor === null ? [...found, ...others] : others
     return { items: await withConsumers(reads, shown), nextCursor }
   }
 
   on('listEvents', async (request, reply) => {
     const { caller, query, url } = request
     const stored = api.reads(caller.tenant)
-    const { system, ...conditions } = query
-    const all = system === true ? withFacts(stored) : stored
+    const { system: _system, ...conditions } = query
+    const all = listReads(stored, query)
     const reads = seenByCaller(api, caller, all)
     if (!asksFor(request, CLOUD_BATCH)) return list(reads, query)
     // A batch is cut by how many events the page has: those that the caller may not see count.

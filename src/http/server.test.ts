@@ -374,6 +374,22 @@ describe('events', () => {
     expect((await get('/v1/events?subject=nothing')).body).toEqual({ items: [], nextCursor: null })
   })
 
+  test('[FA11] are listed without those about Millrace itself, unless they are asked for', async () => {
+    const { store, get } = makeWorld()
+    for (const id of ['evt_1', 'evt_3']) await write(store, [event(id, {})])
+    for (const id of ['evt_2', 'evt_4']) await write(store, [event(id, { source: 'millrace' })])
+    const listed = async (query: string) =>
+      (await get(`/v1/events?${query}`)).body.items.map(({ id }: { id: string }) => id)
+    expect(await listed('')).toEqual(['evt_3', 'evt_1'])
+    const first = await get('/v1/events?limit=1')
+    expect(first.body.items).toMatchObject([{ id: 'evt_3' }])
+    expect(await listed(`limit=1&cursor=${encodeURIComponent(first.body.nextCursor)}`)).toEqual(['evt_1'])
+    for (const asked of ['system=true', 'system=true&limit=4'])
+      expect(await listed(asked)).toEqual(['evt_4', 'evt_3', 'evt_2', 'evt_1'])
+    expect(await listed('source=millrace')).toEqual(['evt_4', 'evt_2'])
+    expect(await listed('source=millrace&system=false')).toEqual([])
+  })
+
   test('are listed with two reads, however many there are', async () => {
     const asked: string[] = []
     const counted = (reads: TenantReads) =>

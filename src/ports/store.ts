@@ -246,6 +246,8 @@ export interface TenantReads {
   events(
     query: PageRequest & {
       readonly source?: string
+      /** None of this source. */
+      readonly sourceNot?: string
       readonly subject?: string
       readonly unmatched?: boolean
       readonly objectId?: string

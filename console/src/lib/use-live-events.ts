@@ -3,7 +3,7 @@
 
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { api } from '../api.ts'
-import { type LiveMessage, useLiveMessages } from '../live.ts'
+import { type Change, type LiveMessage, useLiveMessages } from '../live.ts'
 import type { EventRow } from '../types.ts'
 import { applyChanges, mergeHead, ROWS_MAX } from './event-rows.ts'
 
@@ -12,10 +12,12 @@ export interface EventFilter {
   readonly source: string
   readonly subject: string
   readonly unmatched: boolean
-  /** Also those about Millrace itself that no definition selects. */
+  /** Also those about Millrace itself. */
   readonly system: boolean
 }
 
+/** Of the events about Millrace itself. */
+const SYSTEM_SOURCE = 'millrace'
 const PAGE = 50
 const HEAD_STEP_MS = 900
 
@@ -106,8 +108,9 @@ export function useLiveEvents(filter: EventFilter) {
 
   const onMessage = useCallback(
     (message: LiveMessage) => {
-      const events =
-        message.type === 'gap' ? 1 : message.changes.filter(({ type }) => type === 'event').length
+      const isListed = (change: Change) =>
+        change.type === 'event' && (system || source !== '' || change.source !== SYSTEM_SOURCE)
+      const events = message.type === 'gap' ? 1 : message.changes.filter(isListed).length
       if (message.type === 'changes') {
         setState((before) => {
           const rows = applyChanges(before.rows, message.changes)
@@ -118,7 +121,7 @@ export function useLiveEvents(filter: EventFilter) {
       if (isHolding.current) setHeld((count) => count + events)
       else timer.current ??= setTimeout(refreshHead, HEAD_STEP_MS)
     },
-    [refreshHead],
+    [refreshHead, system, source],
   )
   useLiveMessages(onMessage)
 

@@ -8,7 +8,12 @@ import { ReplayEventsDialog } from './replay-dialog.tsx'
 import { Dialog } from './surfaces.tsx'
 
 interface ReplayManyProps {
-  readonly initial: { readonly source: string; readonly subject: string; readonly unmatched: boolean }
+  readonly initial: {
+    readonly source: string
+    readonly subject: string
+    readonly unmatched: boolean
+    readonly system: boolean
+  }
   readonly sources: readonly string[]
   readonly onClose: () => void
 }
@@ -40,6 +45,7 @@ export function ReplayManyDialog({ initial, sources, onClose }: ReplayManyProps)
         ...(fromAt !== undefined && { from: fromAt }),
         ...(toAt !== undefined && { to: toAt }),
         ...(unmatched && { unmatched }),
+        ...(initial.system && { system: true }),
       },
     })
   }

@@ -24,6 +24,7 @@ export function toSummary(event: StoredEvent): EventSummary {
 export function searchEvents(state: MemoryState, tenant: TenantId, query: EventsQuery): Page<EventSummary> {
   const {
     source,
+    sourceNot,
     subject,
     unmatched,
     objectId,
@@ -36,6 +37,7 @@ export function searchEvents(state: MemoryState, tenant: TenantId, query: Events
   const named = readWholeId(q)
   const isWanted = (row: StoredEvent) =>
     (source === undefined || row.source === source) &&
+    row.source !== sourceNot &&
     (subject === undefined || row.subject === subject) &&
     (unmatched !== false || row.matched !== 0) &&
     (objectId === undefined || row.objectId === objectId) &&
@@ -61,7 +63,7 @@ export function searchEvents(state: MemoryState, tenant: TenantId, query: Events
       ),
     )
   }
-  const filters = [source, subject, objectId, correlationId, from, to]
+  const filters = [source, sourceNot, subject, objectId, correlationId, from, to]
   if (filters.every((filter) => filter === undefined) && unmatched !== false && q === '') {
     return summaries(page('events', query, indexed, byId))
   }

@@ -53,13 +53,15 @@ export function searchEvents(access: ReadAccess, tenant: TenantId, query: Events
   return { items, nextCursor: last === null ? null : encodeCursor(LIST, [0, last]) }
 }
 
-function filtersOf({ source, subject, unmatched, objectId, correlationId, from, to }: EventsQuery): Where[] {
+function filtersOf(query: EventsQuery): Where[] {
+  const { source, sourceNot, subject, unmatched, objectId, correlationId, from, to } = query
   const wheres: Where[] = []
   if (objectId !== undefined) wheres.push(['object_id = ?', toStored(objectId)])
   if (correlationId !== undefined) wheres.push(['correlation_id = ?', toStored(correlationId)])
   if (from !== undefined) wheres.push(['received_at >= ?', from])
   if (to !== undefined) wheres.push(['received_at < ?', to])
   if (source !== undefined) wheres.push(['source = ?', toStored(source)])
+  if (sourceNot !== undefined) wheres.push(['source <> ?', toStored(sourceNot)])
   if (subject !== undefined) wheres.push(['subject = ?', toStored(subject)])
   if (unmatched === false) wheres.push(['matched <> 0'])
   return wheres

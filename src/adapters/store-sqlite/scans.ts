@@ -30,11 +30,11 @@ const SCANS: ReadonlySet<ReadName> = new Set([
 
 /** Whether a list is filtered by a property that no index holds. */
 const FILTERED: { readonly [Name in Lists]: (query: Parameters<Reads[Name]>[1]) => boolean } = {
-  events: ({ q = '', source, subject, unmatched, objectId, correlationId, from, to }) =>
+  events: ({ q = '', source, sourceNot, subject, unmatched, objectId, correlationId, from, to }) =>
     readWholeId(q) === null &&
     (q !== '' ||
       unmatched === false ||
-      [source, subject, objectId, correlationId, from, to].some((filter) => filter !== undefined)),
+      [source, sourceNot, subject, objectId, correlationId, from, to].some((filter) => filter !== undefined)),
   workList: isWorkScan,
   deadLetters: (query) =>
     query.eventId === undefined &&

@@ -1,6 +1,7 @@
 // millrace events [id] | explain <event>: what came in, what happened to it, and which routes matched it.
 
 import type { Command } from 'commander'
+import { isCanonicalSource } from '../../core/events/canonical/index.ts'
 import type { Change, Event, EventDetail } from '../../sdk/client/index.ts'
 import { printAttempt } from '../attempts.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
@@ -40,7 +41,7 @@ export function addEventCommands(program: Command, cli: Cli): void {
     .option('--from <when>', 'only those received since: a time, or how long ago, such as 2h')
     .option('--to <when>', 'only those received before')
     .option('--unmatched', 'only those that no route wanted')
-    .option('--system', 'also events about Millrace itself that no definition selects')
+    .option('--system', 'also the events about Millrace itself')
     .option('-f, --follow', 'go on with what arrives, until Ctrl-C')
     .addOption(limitOption())
   handle<EventOptions>(events, cli, (session, options, id) =>
@@ -115,6 +116,7 @@ async function followEvents(
   const { out } = session
   const isWanted = (change: Change) =>
     change.type === 'event' &&
+    (filter.source !== undefined || !isCanonicalSource(change.source)) &&
     (filter.source === undefined || change.source === filter.source) &&
     (filter.subject === undefined || change.subject === filter.subject) &&
     (filter.unmatched !== true || change.matched === 0)

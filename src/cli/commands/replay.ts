@@ -309,7 +309,7 @@ function addReplayEvents(replay: Command, cli: Cli): void {
     .option('--from <when>', 'those received since: a time, or how long ago, such as 2h')
     .option('--to <when>', 'those received before')
     .option('--unmatched', 'those that no route wanted')
-    .option('--system', 'also events about Millrace itself that no definition selected')
+    .option('--system', 'also the events about Millrace itself')
     .addOption(perSecondOption())
     .option('--dry-run', 'only show what would happen')
     .addOption(whyOption())

@@ -3,6 +3,7 @@
 // Facts and events lie in two tables. A page of both is read from each, as far as both are known, and merged by id.
 
 import {
+  CANONICAL_SOURCE,
   type Fact,
   isCanonicalSource,
   NewerFactError,
@@ -42,6 +43,35 @@ export function withFacts(reads: TenantReads): TenantReads {
       ])
       if (facts.length === 0) return events
       return merge(events, facts.map(summaryOf), 1).slice(0, query.limit)
+    },
+  }
+}
+
+/** Which events a list is about. */
+export interface SystemFilter {
+  readonly source?: string
+  readonly q?: string
+  readonly system?: boolean
+}
+
+/** A list has no system events, unless it asks for them: by `system`, by their source, or for one of them by its id. */
+export function asksForSystem({ source, q = '', system }: SystemFilter): boolean {
+  return system ?? (readWholeId(q) !== null || (source !== undefined && isCanonicalSource(source)))
+}
+
+/** The reads of a list: with facts or without system events, as it asks. */
+export function listReads(reads: TenantReads, filter: SystemFilter): TenantReads {
+  return asksForSystem(filter) ? withFacts(reads) : withoutSystem(reads)
+}
+
+function withoutSystem(reads: TenantReads): TenantReads {
+  return {
+    ...reads,
+    async events(query) {
+      const page = await reads.events(query)
+      // Most pages have none, and to leave them out the store scans rows.
+      if (!page.items.some(({ source }) => isCanonicalSource(source))) return page
+      return reads.events({ ...query, sourceNot: CANONICAL_SOURCE })
     },
   }
 }

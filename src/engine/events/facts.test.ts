@@ -10,7 +10,7 @@ import { documents, makeManualCredentials, makeShop } from '../connections/conne
 import { accept, answered, CREATED, makeWorld, ROUTE, SOURCE, type World } from '../engine.fixture.ts'
 import { endpointWorld, HOOK } from '../webhooks/deliveries/deliveries.fixture.ts'
 import { CASE, heard, sender } from '../workflows/order-workflow.fixture.ts'
-import { withFacts } from './index.ts'
+import { listReads, withFacts } from './index.ts'
 
 const T = DEFAULT_TENANT
 const ALL = { after: 'evt_' as EventId, below: 'evt_~' as EventId, limit: 200, order: 'oldest' } as const
@@ -255,6 +255,20 @@ describe('a fact that somebody asks for later', () => {
     await heard(world, node.engine.replays.beginDeliveries(T, filter, { reason: 'again' }))
     await world.pass(10_000)
     expect(world.calls.filter(({ request }) => request.url === LATER.url)).toHaveLength(1)
+  })
+
+  test('[FA11] a replay by a filter takes system events only if it asks for them', async () => {
+    const world = endpointWorld()
+    const node = await world.start([HOOK, LATER])
+    const event = await accept(world, node)
+    await world.pass(5_000)
+    const found = async (filter: object) =>
+      (await heard(world, node.engine.replays.previewEvents(T, filter))).items.map(({ subject }) => subject)
+    expect(await found({ from: 0 })).toEqual(['shop.events.paid'])
+    for (const asked of [{ from: 0, system: true }, { source: 'millrace' }])
+      expect(await found(asked)).toContain('webhook.delivered')
+    const reads = listReads(world.reads, { q: event })
+    expect((await world.got(reads.events({ cursor: null, limit: 9, q: event }))).items).toHaveLength(1)
   })
 
   test('[FA8] a replay finds it by its subject or its id, and a route that selects it by then runs', async () => {

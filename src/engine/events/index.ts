@@ -12,6 +12,6 @@ export {
   nextHeader,
   planEmitted,
 } from './emitted-events.ts'
-export { withFacts, withFactsOf } from './fact-reads.ts'
+export { asksForSystem, listReads, withFacts, withFactsOf } from './fact-reads.ts'
 export { findOrPromote, NOTHING_NOTED, type NoteDeps, type Noted, noteEvent, noteFact } from './facts.ts'
 export { dropUnseen, type SeesWorkflow, seenBy, seesAll } from './seen-events.ts'

@@ -206,6 +206,7 @@ export function lookupRules(kit: () => Kit): void {
       expect(await sizes({ subject: 'rare', scanMax: 4, limit: 1 })).toEqual([1, 1, 1])
       expect(await sizes({ q: 'nobody', scanMax: 5 })).toEqual([0, 0, 0])
       expect(await sizes({ unmatched: false, scanMax: 6 })).toEqual([3, 3])
+      expect(await sizes({ sourceNot: 'none', scanMax: 6 })).toEqual([6, 6])
       // Filters that have an index are not scans: the unmatched ones are six rows, and all rows are a plain list.
       expect(await sizes({ unmatched: true, scanMax: 1 })).toEqual([6])
       expect(await sizes({ unmatched: true, q: 'rare', scanMax: 3 })).toEqual([1, 2])

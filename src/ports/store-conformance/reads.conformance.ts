@@ -77,6 +77,9 @@ export function readRules(kit: () => Kit): void {
       expect(await list({ unmatched: true })).toEqual([0])
       expect(await list({ unmatched: false, source: 'shop' })).toEqual([3, 1])
       expect(await list({ source: 'none' })).toEqual([])
+      expect(await list({ sourceNot: 'shop' })).toEqual([2])
+      expect(await list({ sourceNot: 'none', unmatched: true })).toEqual([0])
+      expect(await list({ sourceNot: 'crm', subject: 'order.created' })).toEqual([3, 0])
     })
 
     test('[ST60] work by state, consumer and class', async () => {

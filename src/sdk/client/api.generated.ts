@@ -2752,7 +2752,7 @@ export interface Operations {
       /** A piece of the id, subject, source, object id, correlation id, dedup key or payload; small and capital letters are alike. Or the whole key of an effect, as the ledger has it. */
       readonly q?: string | undefined
       readonly unmatched?: boolean | undefined
-      /** `true`: also the events about Millrace itself that no definition selects, such as `webhook.delivered`. Pages of such a list may hold fewer items than asked for. */
+      /** `true`: also the events about Millrace itself, such as `webhook.delivered`, which are left out otherwise. The source `millrace` and the id of one in `q` ask for them too. */
       readonly system?: boolean | undefined
     }
     answer: {
@@ -3628,7 +3628,7 @@ export interface Operations {
         readonly to?: string | undefined
         /** `true`: only those that nobody wanted. */
         readonly unmatched?: boolean | undefined
-        /** `true`: also the events about Millrace itself that no definition selected when they happened. */
+        /** `true`: also the events about Millrace itself, which are left out otherwise. The source `millrace` asks for them too. */
         readonly system?: boolean | undefined
       } | undefined
       /** Only say what would happen. */

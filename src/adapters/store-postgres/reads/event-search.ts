@@ -36,12 +36,12 @@ export async function searchEvents(
     return where
   }
   const named = readWholeId(q)
-  const { source, subject, objectId, correlationId, from, to } = request
+  const { source, sourceNot, subject, objectId, correlationId, from, to } = request
   const isScan =
     named === null &&
     (q !== '' ||
       unmatched === false ||
-      [source, subject, objectId, correlationId, from, to].some((filter) => filter !== undefined))
+      [source, sourceNot, subject, objectId, correlationId, from, to].some((filter) => filter !== undefined))
   const lastRow = isScan ? await findScanEnd(query, `${schema}.event`, indexed, scanMax) : null
   const full = isScan && q !== '' ? await findFull(query, schema, indexed, lastRow, scanBytesMax) : null
   const end = full ?? lastRow
@@ -53,6 +53,7 @@ export async function searchEvents(
   for (const [column, text] of Object.entries(texts)) {
     if (text !== undefined) where.push(`t.${column} = ${parameter(escapeText(text), 'text')}`)
   }
+  if (sourceNot !== undefined) where.push(`t.source <> ${parameter(escapeText(sourceNot), 'text')}`)
   if (from !== undefined) where.push(`t.received_at >= ${parameter(Math.ceil(from), 'int8')}`)
   if (to !== undefined) where.push(`t.received_at < ${parameter(Math.ceil(to), 'int8')}`)
   if (unmatched === false) where.push('t.matched <> 0')

@@ -19,7 +19,15 @@ import {
   tenantsInStore,
 } from '../../commit/index.ts'
 import type { EngineConfig } from '../../config.ts'
-import { dropUnseen, type SeesWorkflow, seenBy, seesAll, withFacts, withFactsOf } from '../../events/index.ts'
+import {
+  dropUnseen,
+  listReads,
+  type SeesWorkflow,
+  seenBy,
+  seesAll,
+  withFacts,
+  withFactsOf,
+} from '../../events/index.ts'
 import { type InternalDeadLetterActions, mustSayWhy, type ReplayOptions } from '../dead-letter-actions.ts'
 import { countDeadLetters } from './dead-letter-pages.ts'
 import type { PreviewDeps } from './judge-replay.ts'
@@ -379,11 +387,10 @@ export function makeBulkReplays(
       // Events that arrive from now on are matched on arrival, and not part of it.
       const to = Math.min(filter.to ?? Number.POSITIVE_INFINITY, time.now() + 1)
       const reads = store.forTenant(tenant)
-      const facts = withFacts(reads)
       const events =
         filter.ids === undefined
-          ? await findEvents(seenBy(filter.system === true ? facts : reads, maySee), { ...filter, to })
-          : await dropUnseen(facts, filter.ids, maySee)
+          ? await findEvents(seenBy(listReads(reads, filter), maySee), { ...filter, to })
+          : await dropUnseen(withFacts(reads), filter.ids, maySee)
       if (events.length === 0)
         throw new AppError('not_found', 'no event fits the filter', { next: NO_EVENT_FITS })
       const what = { of: 'events', filter, pieces: piecesOf(events.length) } as const

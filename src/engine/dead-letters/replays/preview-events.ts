@@ -9,7 +9,7 @@ import type { Source } from '../../../core/ingest/source/index.ts'
 import type { WorkRow } from '../../../core/queue/work/index.ts'
 import type { Route } from '../../../core/routing/index.ts'
 import { receivedEvent } from '../../commit/index.ts'
-import { draftDispatched, type SeesWorkflow, seenBy, withFacts } from '../../events/index.ts'
+import { draftDispatched, listReads, type SeesWorkflow, seenBy, withFacts } from '../../events/index.ts'
 import { findDispatched } from '../../ingest/index.ts'
 import {
   type DispatchedEvent,
@@ -62,9 +62,9 @@ export async function previewEvents(
   filter: EventFilter,
   maySee: SeesWorkflow,
 ): Promise<EventsPreview> {
-  const stored = seenBy(deps.store.forTenant(tenant), maySee)
+  const stored = deps.store.forTenant(tenant)
   const reads = seenBy(withFacts(stored), maySee)
-  const found = await findEvents(filter.system === true ? reads : stored, filter)
+  const found = await findEvents(seenBy(listReads(stored, filter), maySee), filter)
   const shown = found.slice(0, ITEMS_MAX)
   const seen: { id: EventId; subject: string | null; consumers: readonly Seen[] }[] = []
   for (let start = 0; start < shown.length; start += AT_ONCE) {

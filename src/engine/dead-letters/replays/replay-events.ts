@@ -20,7 +20,7 @@ const PAGES_MAX = 200
 
 const NARROWER = 'Narrow the filter: give `from` and `to`, or a source.'
 
-/** Oldest first, of `reads`: with facts, if the filter asks for them. Throws AppError if there are too many to read or to replay. */
+/** Oldest first, of `reads`: with system events, if the filter asks for them. Throws AppError if there are too many to read or to replay. */
 export async function findEvents(
   reads: Pick<TenantReads, 'events'>,
   { ids, system: _system, ...filter }: EventFilter,

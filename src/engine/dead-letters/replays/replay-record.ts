@@ -40,7 +40,7 @@ export interface EventFilter {
   readonly from?: Instant
   readonly to?: Instant
   readonly unmatched?: boolean
-  /** Also facts: events of this system that no definition selected. */
+  /** Also the events of this system, whether or not a definition selected them. */
   readonly system?: boolean
 }
 
