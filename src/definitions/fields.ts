@@ -37,7 +37,7 @@ function report(context: Refinement, message: string, params: IssueParams, path:
 }
 
 /** Roots that differ by environment, which must not change what is the same effect. */
-const OTHER_ROOTS = ['vars']
+const OTHER_ROOTS = ['vars', 'env']
 
 /** Where to find the names that other fields of a route define. */
 const ELSEWHERE: Readonly<Record<string, string>> = {

@@ -50,7 +50,7 @@ describe('definitions', () => {
     expect(at).toMatch(/^3:/)
   })
 
-  test.each(['self', 'vendor'])("[VR2] `%s` is the node's own", (name) => {
+  test.each(['self', 'vendor', 'env'])("[VR2] `%s` is the node's own", (name) => {
     expect(errors(`kind: Vars\nname: v\nvalues: { ${name}: x }\n`)).toMatchObject([
       { rule: 'F10', at: '3:11', message: expect.stringContaining("the node's own") },
     ])
@@ -125,16 +125,30 @@ transitions: [{ name: t, from: a, to: b, when: "data.x > vars.nothing" }]
     expect(errors(`${fewer}---\n${route('https://a.example')}`, { deployedDocuments })).toEqual([])
   })
 
-  test.each(['key: vars.crm', 'where: vars.batch == 1', 'order: { by: vars.crm }'])(
-    '[VR8] not where it could change what is the same effect: %s',
-    (line) => {
-      const text = `${VARS}---\n${route('https://a.example', line)}`.replace(
-        line.startsWith('key') ? 'key: payload.id\n' : '\0',
-        '',
-      )
-      expect(errors(text)).toMatchObject([
-        { rule: 'F13', message: expect.stringContaining('it differs by environment') },
-      ])
-    },
-  )
+  test('[VR11] `env` is known where `vars` is, without a document', () => {
+    expect(errors(route('https://{{ env.lower() }}.example/{{ payload.id }}'))).toEqual([])
+    const flow = `kind: Workflow
+name: w
+states: [{ name: a, initial: true }, { name: b, final: true }]
+transitions: [{ name: t, from: a, to: b, when: "env == 'PROD' && data.x > 1" }]
+`
+    expect(errors(flow).filter(({ message }) => message.includes('env'))).toEqual([])
+  })
+
+  test.each([
+    'key: vars.crm',
+    'key: env + payload.id',
+    'where: vars.batch == 1',
+    "where: env == 'PROD'",
+    'order: { by: vars.crm }',
+    'order: { by: env }',
+  ])('[VR8] not where it could change what is the same effect: %s', (line) => {
+    const text = `${VARS}---\n${route('https://a.example', line)}`.replace(
+      line.startsWith('key') ? 'key: payload.id\n' : '\0',
+      '',
+    )
+    expect(errors(text)).toMatchObject([
+      { rule: 'F13', message: expect.stringContaining('it differs by environment') },
+    ])
+  })
 })

@@ -64,9 +64,10 @@ test('[VR7] no tenant sees the values of another', async () => {
   await world.pass(0)
   await applied
   const { vars } = node.engine.definitions
-  expect(vars(DEFAULT_TENANT, [])).toEqual({ ...VARS.values, self: 'http://me.example' })
-  expect(vars(other, [])).toEqual({ crm: 'https://other.example', self: 'http://me.example' })
-  expect(vars('third' as TenantId, [])).toEqual({ self: 'http://me.example' })
+  const own = { self: 'http://me.example', env: 'DEV' }
+  expect(vars(DEFAULT_TENANT, [])).toEqual({ ...VARS.values, ...own })
+  expect(vars(other, [])).toEqual({ crm: 'https://other.example', ...own })
+  expect(vars('third' as TenantId, [])).toEqual(own)
   await accept(world, node)
   expect(world.calls.map(({ request }) => request.url)).toEqual(['https://dev.example/orders'])
 })
@@ -80,4 +81,15 @@ test('[VR10] an address is judged with the values that are deployed together wit
     self: 'http://me.example',
   })
   expect(vars(DEFAULT_TENANT, [])).toMatchObject({ crm: 'https://dev.example' })
+})
+
+test.each(['DEV', 'QA'] as const)('[VR11] `env` is the name of the environment: %s', async (environment) => {
+  const world = makeWorld(() => CREATED)
+  const reads: RouteDocument = {
+    ...READS,
+    do: { ...HTTP, idempotent: true, body: { from: 'shop-{{ env }}' } },
+  }
+  const node = await world.node({ documents: [SOURCE, reads], config: { environment } })
+  await accept(world, node)
+  expect(world.calls.map(({ request }) => request.body)).toEqual([`{"from":"shop-${environment}"}`])
 })

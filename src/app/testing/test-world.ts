@@ -48,7 +48,7 @@ export async function openTestWorld(
 ): Promise<TestWorld> {
   const running = watchCode(code, () => vendors)
   const clock = makeVirtualClock({ startAt: given.time, settle: running.settle })
-  const vars = { self: 'http://millrace.example', ...given.vars }
+  const vars = { self: 'http://millrace.example', env: 'DEV', ...given.vars }
   const vendors = makeScriptedVendors(answers, probesOf(documents, vars), clock)
   const random = makeSeededRandom(SEED)
   const keys = makeMasterKeys(new Uint8Array(KEY_BYTES).fill(SEED))

@@ -270,7 +270,14 @@ export function makeRegistry(deps: {
     (deps.providers ?? []).map((document) => [document.name, { document, hash: hashDocument(document) }]),
   )
   const bundles = new Map<string, Bundle>()
-  const ownVars = deps.vars ?? {}
+  const environment = deps.environment ?? 'DEV'
+  // Not copied: the node's own address is known only once it listens.
+  const withOwn = (values: VarValues): VarValues =>
+    Object.defineProperties(
+      { ...values, env: environment },
+      Object.getOwnPropertyDescriptors(deps.vars ?? {}),
+    )
+  const ownVars = withOwn({})
   /** Of tenants that define some. */
   const varsOf = new Map<string, VarValues>()
   /** Consumers whose documents another version wrote, and this one cannot use. */
@@ -308,9 +315,7 @@ export function makeRegistry(deps: {
       varsOf.delete(tenant)
       return
     }
-    const values = valuesIn(documents, deps.environment ?? 'DEV')
-    // Not copied: the node's own address is known only once it listens.
-    varsOf.set(tenant, Object.defineProperties({ ...values }, Object.getOwnPropertyDescriptors(ownVars)))
+    varsOf.set(tenant, withOwn(valuesIn(documents, environment)))
   }
 
   const remember = (tenant: TenantId, route: Route) => {
@@ -486,7 +491,7 @@ export function makeRegistry(deps: {
     varsWith(tenant, beside) {
       const written = beside.filter((one) => one.kind === 'Vars')
       const now = varsOf.get(tenant) ?? ownVars
-      return { ...now, ...valuesIn(written, deps.environment ?? 'DEV'), ...ownVars }
+      return { ...now, ...valuesIn(written, environment), ...ownVars }
     },
     isTenant: (tenant) => bundles.has(tenant),
     tenants: () => [...new Set([...bundles.keys(), ...subscriptions.tenants()])] as TenantId[],

@@ -16,8 +16,8 @@ export interface VarsDocument {
   readonly environments: { readonly [Name in EnvironmentName]?: VarValues }
 }
 
-/** What nodes provide themselves: no document defines it. */
-export const OWN_VARS = ['self', 'vendor'] as const
+/** What nodes provide themselves: no document defines it. `env` is the name of the environment, as expressions have it. */
+export const OWN_VARS = ['self', 'vendor', 'env'] as const
 
 /** What the documents say in the environment. Names are unique over all documents. */
 export function valuesIn(

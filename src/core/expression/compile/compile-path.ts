@@ -1,6 +1,6 @@
 // Compiles names: variables of macros, roots of the scope, and headers.
 
-import { charge, type Evaluate, headerName, readMember } from '../evaluation/index.ts'
+import { charge, type Evaluate, type Frame, headerName, readMember } from '../evaluation/index.ts'
 import { FUNCTIONS } from '../functions/index.ts'
 import { closest, Fault, type Node, quoted } from '../syntax/index.ts'
 import type { Env } from './compile-environment.ts'
@@ -9,9 +9,23 @@ export function buildName(node: Node & { kind: 'name' }, env: Env): Evaluate {
   const { name } = node
   const slot = env.locals.get(name)
   if (slot !== undefined) return (frame) => frame.locals[slot]
-  if (env.roots !== undefined && !env.roots.has(name)) throw unknownRoot(node.name, node.at, node.end, env)
+  if (env.roots !== undefined && !isInScope(name, env.roots)) throw unknownRoot(name, node.at, node.end, env)
   env.usedRoots.add(name)
-  return (frame) => readMember(frame.scope, name)
+  return name === ENVIRONMENT ? readEnvironment : (frame) => readMember(frame.scope, name)
+}
+
+/** The name of the environment: it is known wherever `vars` is, and comes with them. */
+const ENVIRONMENT = 'env'
+
+function isInScope(name: string, roots: ReadonlySet<string>): boolean {
+  return roots.has(name) || (name === ENVIRONMENT && roots.has('vars'))
+}
+
+/** An element of `each` may have this name. */
+function readEnvironment({ scope }: Frame): unknown {
+  return Object.hasOwn(scope, ENVIRONMENT)
+    ? readMember(scope, ENVIRONMENT)
+    : readMember(scope.vars, ENVIRONMENT)
 }
 
 export function isHeader(target: Node, env: Env): boolean {

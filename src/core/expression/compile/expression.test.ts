@@ -284,3 +284,13 @@ test('[X31] an expression lists its roots and static paths', () => {
   expect(read('has(payload.a.b)')).toEqual([['payload'], ['payload.a.b']])
   expect(read('extRef')).toEqual([['extRef'], ['extRef']])
 })
+
+test('[VR11] `env` comes with `vars`, and an element of that name takes precedence', () => {
+  const env = (scope: object, roots?: readonly string[]) => {
+    const compiled = compileExpression("env + '!'", roots === undefined ? {} : { roots })
+    return compiled.ok ? compiled.expression.evaluate(scope as never) : compiled.problem.message
+  }
+  expect(env({ vars: { env: 'QA' } }, ['payload', 'vars'])).toBe('QA!')
+  expect(env({ vars: { env: 'QA' }, env: 'element' })).toBe('element!')
+  expect(env({ vars: { env: 'QA' } }, ['payload'])).toContain('`env` is not in scope')
+})
