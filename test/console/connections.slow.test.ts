@@ -180,7 +180,7 @@ test('[CN28] a credential shows its versions by fingerprint; a rotation waits fo
   await page.getByText('A rotation waits for its new value.').waitFor()
   await look(page, 'a rotation that waits')
   vendor.tokens.accept(NEXT_TOKEN)
-  await page.getByRole('button', { name: 'Bring a new value' }).click()
+  await page.getByRole('button', { name: 'Set a new value' }).click()
   await dialog.getByLabel('The token').fill(NEXT_TOKEN)
   await look(page, 'a new value')
   await dialog.getByRole('button', { name: 'Rotate to it' }).click()

@@ -73,7 +73,7 @@ function Actions({ credential }: { readonly credential: Credential }) {
           icon={<KeyRound size={14} aria-hidden />}
           onClick={() => setAsking('supply')}
         >
-          {credential.version === null ? 'Set the value' : 'Bring a new value'}
+          {credential.version === null ? 'Set the value' : 'Set a new value'}
         </Button>
       )}
       {status === 'active' && (

@@ -333,7 +333,7 @@ export function AuthorizeButton({
       isBusy={ask.isPending}
       onClick={() => ask.mutate()}
     >
-      Allow in
+      Authorize
     </Button>
   )
 }
