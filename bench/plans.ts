@@ -160,6 +160,7 @@ export const PLANS: readonly Plan[] = [
 export const LONG_PLANS: readonly Plan[] = [
   { ...INGEST, name: 'ingest300k', past: 'settled', asked: null },
   { ...END_TO_END, name: 'endToEnd300k', past: 'settled', asked: null },
+  { ...END_TO_END, name: 'endToEnd1m', past: 'settledMillion', asked: null },
   { ...END_TO_END, name: 'endToEndMillionWaiting', past: 'waiting', yardstick: END_TO_END, asked: 0.85 },
   MANY,
   VERY_MANY,

@@ -25,7 +25,12 @@ function openTable(keys: readonly number[]) {
 
 const someKeys = fc.uniqueArray(fc.nat(ALL.length - 1), { maxLength: 20 })
 const steps = fc.array(
-  fc.record({ added: someKeys, removed: someKeys, end: fc.constantFrom('COMMIT', 'COMMIT', 'ROLLBACK') }),
+  fc.record({
+    added: someKeys,
+    removed: someKeys,
+    end: fc.constantFrom('COMMIT', 'COMMIT', 'ROLLBACK'),
+    isIdle: fc.boolean(),
+  }),
   { maxLength: 60, size: 'max' },
 )
 
@@ -36,7 +41,7 @@ test('a key that the table has is never called absent', () => {
       const { db, add, remove } = openTable(initial)
       const filter = new KeyFilter(db, { bitsMin: 128, bitsMax: 1_024, reads })
       let known = new Set(initial)
-      for (const { added, removed, end } of transactions) {
+      for (const { added, removed, end, isIdle } of transactions) {
         db.exec('BEGIN')
         filter.readSome()
         const changed = new Set(known)
@@ -52,6 +57,7 @@ test('a key that the table has is never called absent', () => {
         db.exec(end)
         if (end === 'COMMIT') known = changed
         for (const key of known) if (!filter.mayHave(at(key).words)) throw new Error(`key ${key} is missed`)
+        if (isIdle) filter.readWhileIdle()
         absent += ALL.filter(({ words }) => !filter.mayHave(words)).length
       }
       db.close()
@@ -67,6 +73,38 @@ test('it says of nearly every other key that it is absent, once it has read the 
   for (let transaction = 0; transaction < 40; transaction += 1) filter.readSome()
   const passed = ALL.slice(60).filter(({ words }) => filter.mayHave(words))
   expect(passed.length).toBeLessThan(12)
+  db.close()
+})
+
+test('it reads the whole table while nothing waits, whatever bytes the hashes have', () => {
+  const { db, add } = openTable(Array.from({ length: 100 }, (_, key) => key))
+  const hashes = [0, 1, 0x80, 0xc3, 0xff].map((byte) => Buffer.alloc(16, byte))
+  for (const hash of hashes) add.run(hash)
+  const filter = new KeyFilter(db, { bitsMin: 128, bitsMax: 4_096, reads: 1 })
+  let slices = 1
+  while (filter.readWhileIdle()) slices += 1
+  expect(slices).toBeLessThan(5)
+  for (const hash of hashes) {
+    const words = new Uint32Array(4)
+    readWords(hash.toString('latin1'), words)
+    expect(filter.mayHave(words)).toBe(true)
+  }
+  for (let key = 0; key < 100; key += 1) expect(filter.mayHave(at(key).words)).toBe(true)
+  expect(ALL.slice(100).filter(({ words }) => filter.mayHave(words)).length).toBeLessThan(10)
+  db.close()
+})
+
+test('one that has become too small answers until a larger one has been read', () => {
+  const { db, add } = openTable(Array.from({ length: 30 }, (_, key) => key))
+  const filter = new KeyFilter(db, { bitsMin: 128, bitsMax: 4_096, reads: 1 })
+  while (filter.readWhileIdle());
+  for (let key = 30; key < 36; key += 1) {
+    add.run(at(key).bytes)
+    filter.add(at(key).words)
+  }
+  filter.readSome()
+  expect(ALL.slice(40).filter(({ words }) => filter.mayHave(words)).length).toBeLessThan(40)
+  for (let key = 0; key < 36; key += 1) expect(filter.mayHave(at(key).words)).toBe(true)
   db.close()
 })
 

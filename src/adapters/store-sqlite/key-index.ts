@@ -33,6 +33,8 @@ export interface KeyIndex {
   finish(group: number, at: Instant): boolean
   /** After the transaction was rolled back. */
   revert(): void
+  /** Between transactions, while nothing waits: prepares look-ups a little. Returns whether there is more to do. */
+  prepareSome(): boolean
 }
 
 /** At 24 bytes per slot, 6 MiB of memory for two generations, and a tenth of a second to read on opening. */
@@ -209,5 +211,6 @@ export function makeKeyIndex(
       // The next transaction has the same number: its keys must not count as those of an older generation.
       recent.lastGroup = groupBefore
     },
+    prepareSome: () => filter.readWhileIdle(),
   }
 }

@@ -123,6 +123,8 @@ export interface Served {
     readonly names: readonly string[]
     run(all: readonly { readonly name: string; readonly argument: never }[]): readonly (() => unknown)[]
   }
+  /** Runs between calls, while none waits, until it returns false; then again after the next call. */
+  whileIdle?(): boolean
   close(): void
 }
 
@@ -139,10 +141,23 @@ export function serve(port: MessagePort, open: () => Served): void {
     }
   }
   answer(0, () => {
-    const { calls, together, close, opened } = open()
+    const { calls, together, whileIdle, close, opened } = open()
+    let isOver = false
+    let isScheduled = false
+    const scheduleIdle = () => {
+      if (isScheduled || isOver || whileIdle === undefined) return
+      isScheduled = true
+      setImmediate(() => {
+        isScheduled = false
+        if (!isOver && whileIdle()) scheduleIdle()
+      })
+    }
     const answerOne = ([number, name, argument]: Message) =>
       answer(number, () => {
-        if (name === 'close') return close()
+        if (name === 'close') {
+          isOver = true
+          return close()
+        }
         return calls[name]?.(argument)
       })
     const isGathered = ([, name]: Message) => together?.names.includes(name) === true
@@ -156,7 +171,9 @@ export function serve(port: MessagePort, open: () => Served): void {
         })
       }
     }
+    scheduleIdle()
     port.on('message', (first: Message) => {
+      scheduleIdle()
       if (!isGathered(first)) return answerOne(first)
       // Calls that came while the last one was answered.
       const all = [first]

@@ -1,4 +1,4 @@
-// The writing thread: the lock, the one connection that writes, and the executor. It does nothing by itself.
+// The writing thread: the lock, the one connection that writes, and the executor. By itself it only prepares look-ups.
 
 import type { MessagePort } from 'node:worker_threads'
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
@@ -48,6 +48,7 @@ export function runWriter(port: MessagePort, data: ThreadData): void {
         names: ['commit', 'claim'],
         run: (all) => executor.together(now(), all.map(toAsked)).map((answered) => () => toAnswer(answered)),
       },
+      whileIdle: executor.prepareSome,
       close() {
         try {
           executor.assertSound()
