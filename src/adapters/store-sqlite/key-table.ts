@@ -27,10 +27,21 @@ const OTHER_SEED = SEEDS[1] as number
 
 export class KeyTable {
   size = 0
-  #mask = SLOTS_MIN - 1
-  #words = new Uint32Array(SLOTS_MIN * 4)
+  #mask: number
+  #words: Uint32Array
   /** One more than the row; 0: the slot is free. */
-  #rows = new Float64Array(SLOTS_MIN)
+  #rows: Float64Array
+
+  constructor(slots = SLOTS_MIN) {
+    this.#mask = slots - 1
+    this.#words = new Uint32Array(slots * 4)
+    this.#rows = new Float64Array(slots)
+  }
+
+  /** An empty one that takes as many without growing. */
+  another(): KeyTable {
+    return new KeyTable(this.#mask + 1)
+  }
 
   get(words: Words): number | undefined {
     const row = this.#rows[this.#find(words)] as number
@@ -40,8 +51,8 @@ export class KeyTable {
   set(words: Words, row: number): void {
     let slot = this.#find(words)
     if (this.#rows[slot] === 0) {
-      // At most half full: a miss ends after one or two slots.
-      if (this.size * 2 > this.#mask) {
+      // At most three quarters full: a miss then looks at eight neighbours, and at two of a table half full.
+      if (this.size * 4 > this.#mask * 3) {
         this.#grow()
         slot = this.#find(words)
       }
@@ -66,7 +77,7 @@ export class KeyTable {
     this.#rows[free] = 0
   }
 
-  /** All of them in the order of their hashes, up to the first ten bits or more. */
+  /** All of them in the order of their hashes, up to the first twelve bits or more. */
   sorted(): SortedKeys {
     return new SortedKeys(this.size, this.#words, this.#rows)
   }
@@ -114,10 +125,10 @@ export class KeyTable {
   }
 }
 
-const BUCKETS = 1_024
-const BUCKET_SHIFT = 22
+const BUCKETS = 4_096
+const BUCKET_SHIFT = 20
 
-/** A table that no longer changes, in order: sorting 64 keys now and then instead of 65,536 at once. */
+/** A table that no longer changes, in order: sorting 50 keys now and then instead of all at once. */
 export class SortedKeys {
   readonly size: number
   readonly #words: Uint32Array
