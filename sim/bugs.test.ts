@@ -30,6 +30,7 @@ test('there are planted bugs for every rule', () => {
     'FA1',
     'FL3',
     'FL9',
+    'FO11',
     'HK1',
     'IN20',
     'IN21',

@@ -1,4 +1,4 @@
-// DB1 and DB2, HK1, and what guards by version promise: a debounced job runs no sooner than its window ends, a digest of one value is the
+// DB1 and DB2, FO11, HK1, and what guards by version promise: a debounced job runs no sooner than its window ends, a delayed one no sooner than its delay, a digest of one value is the
 // same in every key, and a record that nodes change in turns is never written twice from the same version.
 
 import type { RouteDocument } from '../src/core/definitions/documents/index.ts'
@@ -88,6 +88,14 @@ export function makeWindowChecks(deps: {
     checkQuiet(row, row, 'runs')
   }
 
+  const checkDelay = (tenant: WorkRow['tenant'], id: WorkId) => {
+    const row = rowOf(tenant, id)
+    if (row === null || row.replayOf !== null || !row.consumer.startsWith('route:')) return
+    const { delayMs } = routeOf(row.consumer).document
+    const early = delayMs === undefined ? 0 : row.createdAt + delayMs - time.now()
+    if (early > 0) observations.violate('FO11', `work ${short(id)} runs ${early} ms before its delay ends`)
+  }
+
   /** A store that takes no time puts it off to the very instant. */
   const checkPutOff = (tenant: WorkRow['tenant'], { work, note }: Extract<Write, { w: 'work.again' }>) => {
     const row = rowOf(tenant, work)
@@ -115,6 +123,7 @@ export function makeWindowChecks(deps: {
       if (write.w === 'work.again') checkPutOff(tenant, write)
       if (write.w !== 'ledger.reserve') continue
       checkAlone(tenant, write.entry.work)
+      checkDelay(tenant, write.entry.work)
       if (profile.hasHmac) checkDigest(tenant, write.entry.work, write.entry.key)
     }
   }

@@ -188,6 +188,27 @@ export const GUARD_BUGS: readonly Bug[] = [
   },
   {
     ...MIXED,
+    name: 'delay-ignored',
+    seed: 6,
+    about: 'a new job of a route with a delay is due at once',
+    breaks: ['FO11'],
+    data: committing((data, _state, now, commit) =>
+      first(
+        data.commit(now, [
+          {
+            ...commit,
+            writes: commit.writes.map((write) =>
+              write.w === 'work.add' && write.work.consumer === 'route:north'
+                ? { ...write, delayMs: 0 }
+                : write,
+            ),
+          },
+        ]),
+      ),
+    ),
+  },
+  {
+    ...MIXED,
     name: 'place-not-looked-at',
     seed: 4,
     about: 'an item that comes into a lane gets a place, whoever has it',

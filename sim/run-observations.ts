@@ -30,6 +30,7 @@ export type Rule =
   | 'RP4'
   | 'RP7'
   | 'DB1'
+  | 'FO11'
   | 'DB2'
   | 'HK1'
   | 'IN20'

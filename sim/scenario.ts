@@ -192,7 +192,7 @@ interface Draft {
   readonly maxWaitMs?: number
   readonly status?: RouteDocument['status']
   readonly pace?: Pick<RouteDocument, 'rateLimit' | 'drain' | 'concurrency'>
-  readonly turns?: Pick<RouteDocument, 'each' | 'fanOut' | 'order' | 'debounce' | 'batch'>
+  readonly turns?: Pick<RouteDocument, 'each' | 'fanOut' | 'order' | 'debounce' | 'batch' | 'delayMs'>
   readonly wants?: (subject: string, payload: OrderPayload) => boolean
 }
 
@@ -320,7 +320,7 @@ export const ROUTES: readonly ScenarioRoute[] = [
     on: ['order.moved'],
     where: 'payload.amount > 60',
     wants: (subject, { amount }) => subject === 'order.moved' && amount > 60,
-    turns: { fanOut: 'first' },
+    turns: { fanOut: 'first', delayMs: 2 * SECOND },
     do: http('north', { method: 'PUT', idempotent: true }),
   }),
   route('south', {

@@ -9,7 +9,7 @@ import { type RunOptions, simulate } from './world.ts'
 
 const STORES: readonly StoreKind[] = ['memory', 'sqlite']
 /** In the first a member of a batch is refused. */
-const PINNED = [15, ...Array.from({ length: 15 }, (_, index) => index + 20)]
+const PINNED = [15, 47, ...Array.from({ length: 15 }, (_, index) => index + 20)]
 /** With workflows. */
 const CASES = Array.from({ length: 8 }, (_, index) => index + 20)
 /** With workflows of which a trigger has a circuit. */

@@ -220,9 +220,22 @@ const grouped = (schema: z.ZodType, type: string) =>
 const indented = (text: string) => text.replaceAll(/^(?=.)/gm, '  ')
 const capital = (name: string) => `${name[0]?.toUpperCase()}${name.slice(1)}`
 
+/** Fields of which one is needed. Other kinds are left as they were: a variable of their type stays good. */
+function choiceOf(kind: Kind): string {
+  if (kind !== 'Route') return ''
+  const { oneOf = [] } = (z.globalRegistry.get(declarationOf(kind).schema()) ?? {}) as {
+    readonly oneOf?: readonly { readonly required: readonly string[] }[]
+  }
+  const choices = oneOf.map(({ required }) => {
+    const fields = required.map((name) => `readonly ${name}: NonNullable<${kind}Definition['${name}']>`)
+    return `{ ${fields.join('; ')} }`
+  })
+  return choices.length === 0 ? '' : ` & (${choices.join(' | ')})`
+}
+
 function builder(kind: Kind): string {
   return `export function define${kind}<const Name extends string>(
-  definition: ${kind}Definition & { readonly name: Name },
+  definition: ${kind}Definition & { readonly name: Name }${choiceOf(kind)},
 ): { readonly kind: '${kind}' } & ${kind}Definition & { readonly name: Name } {
   return { kind: '${kind}', ...definition }
 }`

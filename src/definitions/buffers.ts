@@ -7,6 +7,7 @@ import { checkBatched } from './actions/index.ts'
 import type { Remark } from './finding.ts'
 import { changeOf, isTelling } from './key-words.ts'
 import { DEBOUNCE_WINDOWS, MAX_WAIT_MS } from './kinds/parts.ts'
+import { clashOfForEach, EVENT_LANE } from './short-forms.ts'
 import { type Fields, fieldsOf, reads } from './written.ts'
 
 export function checkBuffers(route: Fields): readonly Remark[] {
@@ -17,6 +18,7 @@ export function checkBuffers(route: Fields): readonly Remark[] {
     ...checkBatch(route),
     ...checkDebounce(route),
     ...checkNote(fieldsOf(route.keyMigration)),
+    ...checkForEach(route),
   ]
 }
 
@@ -60,7 +62,14 @@ export function checkGroups(route: Fields): readonly Remark[] {
     const formula = typeof by === 'string' ? readFormula(by) : null
     if (formula === null) return []
     const path = [field, 'by']
-    const own = formula.reads.find((read) => changeOf(read) !== null && changeOf(read) !== 'probably')
+    // The elements of one event belong together.
+    const isOfElements = field === 'concurrency' && (route.each ?? route.forEach) !== undefined
+    const own = formula.reads.find(
+      (read) =>
+        changeOf(read) !== null &&
+        changeOf(read) !== 'probably' &&
+        !(isOfElements && read.path === EVENT_LANE),
+    )
     if (own !== undefined) {
       const message = `\`${own.path}\` differs with every event, so that no two belong together: write what the events are about`
       return [{ rule: 'groups', severity: 'warning', message, path }]
@@ -100,10 +109,28 @@ function checkBatch(route: Fields): readonly Remark[] {
   return remarks
 }
 
+// --- The elements of a list
+
+/** One that is possible was rewritten before. */
+function checkForEach(route: Fields): readonly Remark[] {
+  const clash = route.forEach === undefined ? null : clashOfForEach(route)
+  if (clash === null) return []
+  const message =
+    clash === 'each'
+      ? '`forEach` is short for `each`: keep one'
+      : '`forEach.parallel` is short for `concurrency`: keep one'
+  const path = clash === 'each' ? ['forEach'] : ['forEach', 'parallel']
+  return [{ rule: 'together', message, path, onKey: true }]
+}
+
 // --- Times
 
 function checkDebounce(route: Fields): readonly Remark[] {
   const { window, maxWait } = fieldsOf(route.debounce)
+  if (window !== undefined && route.delay !== undefined) {
+    const message = '`debounce` puts a job off already, for its `window`: leave out `delay`'
+    return [{ rule: 'together', message, path: ['delay'], onKey: true }]
+  }
   const [windowMs, maxWaitMs] = [milliseconds(window), milliseconds(maxWait)]
   if (windowMs === null) return []
   if (maxWaitMs !== null && maxWaitMs < windowMs) {

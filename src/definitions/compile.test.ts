@@ -573,6 +573,7 @@ describe('rules', () => {
       SL: 'subscription-language',
       PV: 'provider-language',
       BU: 'bus',
+      SF: 'short-forms',
       VR: 'vars',
       IX: 'inline-auth',
     }

@@ -14,6 +14,7 @@ import { reportBundle, reportMigrations } from './bundle.ts'
 import { reportAction, reportWorkflows } from './bundle-workflows.ts'
 import { reportUnpublished } from './catalog.ts'
 import type { SensitiveSource } from './document-context.ts'
+import { expandSteps } from './expand-steps.ts'
 import { compareFindings, type FieldPath, type Finding, missing, type Remark } from './finding.ts'
 import { importSpelling } from './import.ts'
 import { importSubscription } from './import-subscriptions.ts'
@@ -133,7 +134,7 @@ export function compileDefinitions(
     documents: definitions.map(({ document }) => document),
     definitions,
     proofs,
-    findings: [...read.findings, ...notes, ...checked.findings, ...findings].sort(compareFindings),
+    findings: distinct([...read.findings, ...notes, ...checked.findings, ...findings].sort(compareFindings)),
     changedKeys(deployedDocuments) {
       const changed: Finding[] = []
       reportMigrations(routesOf(resolved, changed), deployedDocuments)
@@ -156,6 +157,17 @@ export function compileDefinitions(
   }
 }
 
+/** What is written once and means several parts is reported once. */
+function distinct(findings: readonly Finding[]): readonly Finding[] {
+  const seen = new Set<string>()
+  return findings.filter(({ file, line, column, rule, message }) => {
+    const id = `${file}:${line}:${column} ${rule} ${message}`
+    if (seen.has(id)) return false
+    seen.add(id)
+    return true
+  })
+}
+
 /** Fields that a workflow copies from sensitive events are encrypted in its instances, declared or not. */
 function withEncrypted(
   document: DefinitionDocument | null,
@@ -176,7 +188,7 @@ function importAll(read: readonly ReadDocument[]) {
   const notes: Finding[] = []
   const documents = read.map((document) => {
     const imported = importSpelling(document) ?? importSubscription(document)
-    if (imported === null) return expandShortForms(document)
+    if (imported === null) return expandSteps(expandShortForms(document))
     notes.push(...imported.notes.slice(0, FINDINGS_MAX).flatMap((note) => document.locate(note) ?? []))
     return expandShortForms(imported.document)
   })

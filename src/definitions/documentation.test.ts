@@ -78,6 +78,28 @@ const BASES: Readonly<Record<string, () => Tree>> = {
     batch: { size: 2 },
     do: { function: 'work' },
   }),
+  'Route.forEach': () => ({
+    kind: 'Route',
+    name: 'a',
+    on: 'a.b',
+    forEach: { of: 'payload.list' },
+    do: { function: 'work' },
+  }),
+  'Route.steps': () => stepped(BASES.Route?.().do),
+  'Route.steps.do.schedule': () => stepped(BASES['Route.do.schedule']?.().do),
+  'Route.steps.undo.schedule': () => stepped(BASES['Route.do.schedule']?.().do),
+  'Route.steps.do.upsert': () => stepped(BASES['Route.do.upsert']?.().do),
+  'Route.steps.undo.upsert': () => stepped(BASES['Route.do.upsert']?.().do),
+  'Route.steps.do.upsert.update': () => stepped(BASES['Route.do.upsert.update']?.().do),
+  'Route.steps.undo.upsert.update': () => stepped(BASES['Route.do.upsert.update']?.().do),
+  'Route.steps.do.upsert.update.method': () => stepped(BASES['Route.do.upsert']?.().do),
+  'Route.steps.undo.upsert.update.method': () => stepped(BASES['Route.do.upsert']?.().do),
+  'Route.steps.retry': () => ({
+    kind: 'Route',
+    name: 'a',
+    on: 'a.b',
+    steps: [{ name: 'one', do: { emit: 'a.c' }, retry: { attempts: 3, backoff: 'exponential' } }],
+  }),
   'Route.do.upsert': () => ({
     kind: 'Route',
     name: 'a',
@@ -175,6 +197,15 @@ const BASES: Readonly<Record<string, () => Tree>> = {
     ...BASES.Workflow?.(),
     triggers: [{ on: 'a.b', retry: { attempts: 3, backoff: 'exponential' } }],
   }),
+}
+
+function stepped(action: Tree[string]): Tree {
+  return {
+    kind: 'Route',
+    name: 'a',
+    on: 'a.b',
+    steps: [{ name: 'one', circuit: {}, do: action, undo: structuredClone(action) }],
+  }
 }
 
 const PROVIDERS = compileDefinitions(

@@ -37,6 +37,8 @@ export const MAP_ROOTS = [...EVENT_ROOTS, 'data', 'metadata', 'instance', 'steps
 export const FIRE_ROOTS = [...INSTANCE_ROOTS, 'input', 'actor'] as const
 /** Of what a firing does. */
 export const STEP_ROOTS = [...FIRE_ROOTS, 'key'] as const
+/** Of what is read of its result. */
+export const AFTER_ROOTS = [...STEP_ROOTS, 'result'] as const
 export const ELEMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 /** The name of an element if `each` does not give one. */
 export const USUAL_ELEMENT = 'element'
@@ -52,7 +54,7 @@ export const PLAIN_SCOPE: RouteScope = { element: null, isBatched: false }
 
 /** As written, valid or not. */
 export function scopeOf(route: { readonly [key: string]: JsonValue }): RouteScope {
-  const { each, batch } = route
+  const { forEach, each = forEach, batch } = route
   const isEach = typeof each === 'object' && each !== null && !Array.isArray(each)
   const as = isEach ? ((each as { readonly as?: JsonValue }).as ?? USUAL_ELEMENT) : null
   return {

@@ -152,6 +152,8 @@ export const RULES = {
   natsOverlap: 'BU53',
   natsDurable: 'BU54',
   unknownVar: 'VR3',
+  steps: 'SF9',
+  delay: 'SF12',
 } as const
 
 export type RuleName = keyof typeof RULES

@@ -86,6 +86,9 @@ function isWrongAtRoot(issue: Issue): issue is z.core.$ZodIssueInvalidType {
 const NO_CHANNELS =
   '`channel` is not available in this version: leave it out, and send escalations on with a route on `integration.failure.escalated`'
 
+const EACH_OF_STEP =
+  '`forEach` belongs to a route: for steps of each element, start a workflow from a route with `forEach`, by `do: { start: … }`'
+
 function unknownField(path: FieldPath, place: Place): Remark {
   const name = String(path.at(-1))
   const parent = path.slice(0, -1)
@@ -95,6 +98,9 @@ function unknownField(path: FieldPath, place: Place): Remark {
   const action = parent.at(-1)
   if (action === 'deadLetter' && name === 'channel') {
     return { ...common, rule: 'notAvailable', message: NO_CHANNELS }
+  }
+  if (name === 'forEach' && parent.length === 2 && ['steps', 'transitions'].includes(String(parent[0]))) {
+    return { ...common, rule: 'notAvailable', message: EACH_OF_STEP }
   }
   if (/^Action\.(?:http|upsert)$/.test(owner) && (name === 'timeout' || name === 'classify')) {
     return { ...common, message: `\`${name}\` stands beside \`${action}\`, not in it` }
@@ -108,7 +114,9 @@ function unknownField(path: FieldPath, place: Place): Remark {
 /** An action is the same wherever it is. */
 function ownerOf(kind: Kind, parent: FieldPath): string {
   const at = parent.findLastIndex((step) => step === 'do' || step === 'undo' || step === 'onEnter')
-  const isAction = kind === 'Route' ? at === 0 : kind === 'Workflow' && at === 2 && parent[0] !== 'triggers'
+  const isStep = at === 2 && parent[0] === 'steps'
+  const isAction =
+    kind === 'Route' ? at === 0 || isStep : kind === 'Workflow' && at === 2 && parent[0] !== 'triggers'
   return (isAction ? ['Action', ...parent.slice(at + 1)] : [kind, ...parent]).join('.')
 }
 

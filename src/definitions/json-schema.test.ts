@@ -39,7 +39,7 @@ test('it is the draft that editors know, and its references resolve', () => {
 
 test('fields with a default are not required', () => {
   const route = (schema.oneOf as Json[]).find((one) => one.title === 'Route')
-  expect(route?.required).toEqual(['kind', 'name', 'on', 'do'])
+  expect(route?.required).toEqual(['kind', 'name', 'on'])
 })
 
 test('docs/definitions.schema.json is up to date; write it with `npx tsx scripts/write-definitions-schema.ts`', () => {

@@ -138,3 +138,243 @@ test('[SF5] `deadLetter.channel` is refused by its name', () => {
   expect(one).toMatchObject({ rule: 'F13', at: '5:15' })
   expect(one?.message).toContain('`channel` is not available in this version')
 })
+
+const STEPS = `kind: Route
+name: onboard
+on: shop.events.customer.created
+where: payload.plan != 'trial'
+key: "ONBOARD:{{ payload.id }}"
+retry: { attempts: 3, backoff: fixed }
+deadLetter: { severity: high }
+delay: 1m
+steps:
+  - name: account
+    do: { http: { url: https://crm.example/accounts, keyTtl: 24h, body: { id: "{{ payload.id }}" } } }
+    out: { account: result.body.id }
+    undo: { http: { method: DELETE, url: "https://crm.example/accounts/{{ result.body.id }}" } }
+  - name: welcome
+    delay: 5m
+    retry: STEP
+    key: "WELCOME:{{ payload.id }}"
+    do: { emit: mail.events.welcome.due }
+  - name: greet
+    do: { function: greet }
+`
+const LONG_STEPS = `kind: Workflow
+name: onboard
+deadLetter: { severity: high }
+start: account
+triggers:
+  - on: shop.events.customer.created
+    where: payload.plan != 'trial'
+    correlate: "'ONBOARD:' + string(payload.id)"
+    unique: live
+places:
+  account: { timeout: { after: 1m, fire: account } }
+  welcome: { timeout: { after: 5m, fire: welcome } }
+  greet: {}
+  done: { final: true }
+  rolling_back: {}
+  failed: { type: error }
+onFailure: { undo: done-steps, through: rolling_back, to: failed }
+transitions:
+  account:
+    from: account
+    to: welcome
+    on: timer
+    key: "'account:ONBOARD:' + string(payload.id)"
+    retry: { attempts: 3, backoff: fixed }
+    do: { http: { url: https://crm.example/accounts, keyTtl: 24h, body: { id: "{{ payload.id }}" } } }
+    out: { account: result.body.id }
+    undo: { http: { method: DELETE, url: "https://crm.example/accounts/{{ result.body.id }}" } }
+  welcome:
+    from: welcome
+    to: greet
+    on: timer
+    key: "'WELCOME:' + string(payload.id)"
+    retry: STEP
+    do: { emit: mail.events.welcome.due, data: "{{ payload }}" }
+  greet:
+    from: greet
+    to: done
+    key: "'greet:ONBOARD:' + string(payload.id)"
+    retry: { attempts: 3, backoff: fixed }
+    do: { function: greet, with: "{{ payload }}" }
+`
+
+const steps = (lines: string, more = '') => `kind: Route\nname: a\non: shop.paid\n${more}steps:\n${lines}`
+const ONE = '  - { name: one, do: { emit: shop.one } }\n'
+const warned = (text: string) =>
+  compile(text).findings.map(({ rule, line, column, message }) => ({
+    rule,
+    at: `${line}:${column}`,
+    message,
+  }))
+
+describe('`steps` of a route', () => {
+  test('[SF8] they stand for a workflow, with its hash', () => {
+    expect(hashesOf(STEPS)).toEqual(hashesOf(LONG_STEPS))
+    expect(
+      hashesOf(
+        JSON.stringify({
+          kind: 'Route',
+          name: 'a',
+          on: 'shop.paid',
+          steps: [{ name: 'one', do: { emit: 'shop.one' } }],
+        }),
+      ),
+    ).toEqual(hashesOf(steps(ONE)))
+  })
+
+  test('[SF8] without a key, an event has its steps once', () => {
+    const [document] = compile(steps(ONE)).documents as readonly {
+      triggers: readonly { correlate: object; unique: string }[]
+      transitions: readonly { key: string; retry: { profile: string } }[]
+    }[]
+    expect(document?.triggers).toMatchObject([{ correlate: { default: "'a:' + event.id" }, unique: 'live' }])
+    expect(document?.transitions).toMatchObject([
+      { key: "'one:' + ('a:' + event.id)", retry: { profile: 'STANDARD' } },
+    ])
+    expect(warned(steps(ONE))).toEqual([])
+  })
+
+  test.each([
+    ['payload.id', "'one:' + payload.id"],
+    ["'A:' + payload.a + payload.b", "'one:' + ('A:' + payload.a + payload.b)"],
+    ['A:{{ payload.a }}', "'one:A:' + string(payload.a)"],
+    ["payload.a ? 'x' : 'y'", "'one:' + (payload.a ? 'x' : 'y')"],
+  ])('[SF8] the key %s is that of each step, after its name', (key, formula) => {
+    const text = steps(ONE, `key: ${JSON.stringify(key)}\n`)
+    const [document] = compile(text).documents as readonly { transitions: readonly { key: string }[] }[]
+    expect(document?.transitions[0]?.key).toBe(formula)
+  })
+
+  test.each([
+    [steps(ONE, 'do: { emit: shop.x }\n'), 'F28', '4:1', 'exclude each other'],
+    [steps(ONE, 'drain: INSTANT\n'), 'F35', '4:1', 'with `steps` a route is a workflow'],
+    [steps(ONE, 'order: { by: payload.id }\n'), 'F35', '4:1', 'do: { start'],
+    [steps(ONE + ONE), 'SF9', '6:13', 'there is a step `one` already'],
+    [steps('  - { name: done, do: { emit: shop.one } }\n'), 'SF9', '5:13', 'name the step otherwise'],
+    [steps('  - { name: one }\n'), 'F14', '5:5', '`do` is missing'],
+    [steps('  - { name: one, do: { emit: shop.one }, delay: 1 hour }\n'), 'F18', '5:49', 'a duration'],
+    [steps('  - { name: one, do: { emti: shop.one } }\n'), 'F12', '5:24', 'did you mean `emit`'],
+    [
+      steps('  - { name: one, forEach: { of: payload.x }, do: { emit: shop.one } }\n'),
+      'F13',
+      '5:18',
+      'belongs to a route',
+    ],
+    [
+      steps('  - { name: one, delay: 1m, do: { emit: shop.one } }\n', 'delay: 1m\n'),
+      'F35',
+      '6:18',
+      'keep one',
+    ],
+    [
+      steps('  - { name: one, do: { emit: shop.one, data: "{{ steps.two.result }}" } }\n'),
+      'WL7',
+      '5:46',
+      'there is no transition `two`',
+    ],
+    [steps('  - { name: one, do: { function: gone } }\n'), 'F29', '5:34', 'there is no function'],
+    [
+      steps(ONE, 'key: "X:{{ payload.id }}:{{ header.date }}"\n'),
+      'KY1',
+      '4:29',
+      'differs with each delivery',
+    ],
+    [steps(ONE, 'retry: STANDRAD\n'), 'F25', '4:8', 'there is no retry profile'],
+  ])('[SF9] %j is refused where it is written, once', (text, rule, at, words) => {
+    const all = compileDefinitions([{ path: 'a.yaml', text }], { functions: () => null })
+      .findings.filter(({ severity }) => severity === 'error')
+      .map((one) => ({ rule: one.rule, at: `${one.line}:${one.column}`, message: one.message }))
+    expect(all).toEqual([{ rule, at, message: expect.stringContaining(words) }])
+  })
+
+  test('[SF9] a route says what to do', () => {
+    expect(found('kind: Route\nname: a\non: shop.paid\n')).toMatchObject([{ rule: 'F14', at: '1:1' }])
+  })
+})
+
+describe('`delay` of a transition', () => {
+  const net = (places: string, waiting: string, more = '') => `kind: Workflow
+name: offer
+start: sent
+triggers: [{ on: shop.sent, correlate: payload.id, unique: live }]
+places: ${places}
+transitions:
+  expire: ${waiting}
+${more}`
+
+  test('[SF11] it is the time-out of its place', () => {
+    const end = 'done: { final: true }'
+    expect(hashesOf(net(`{ sent: {}, ${end} }`, '{ from: sent, to: done, delay: 2d }'))).toEqual(
+      hashesOf(
+        net(
+          `{ sent: { timeout: { after: 2d, fire: expire } }, ${end} }`,
+          '{ from: sent, to: done, on: timer }',
+        ),
+      ),
+    )
+  })
+
+  test.each([
+    ['{ sent: {}, done: { final: true } }', '{ from: sent, to: done, delay: 2d, on: manual }', '', '7:35'],
+    ['{ sent: {}, done: { final: true } }', '{ fromAny: [sent], to: done, delay: 2d }', '', '7:40'],
+    [
+      '{ sent: { timeout: { after: 1d, fire: expire } }, done: { final: true } }',
+      '{ from: sent, to: done, delay: 2d }',
+      '',
+      '7:35',
+    ],
+    [
+      '{ sent: {}, done: { final: true } }',
+      '{ from: sent, to: done, delay: 2d }',
+      '  other: { from: sent, to: done, delay: 1d }\n',
+      '7:35',
+    ],
+  ])('[SF12] %s with %s is refused', (places, waiting, more, at) => {
+    expect(found(net(places, waiting, more))[0]).toMatchObject({ rule: 'SF12', at })
+  })
+})
+
+describe('`forEach` of a route', () => {
+  const each = (lines: string) => `kind: Route
+name: hours
+on: time.approved
+key: "'HOURS:' + entry.id"
+${lines}
+do: { http: { url: https://erp.example/hours, keyTtl: 1h, body: "{{ entry }}" } }
+`
+
+  test('[SF13] it is `each`, with the concurrency of one event', () => {
+    expect(hashesOf(each('forEach: { of: payload.entries, as: entry, max: 20, parallel: 3 }'))).toEqual(
+      hashesOf(
+        each('each: { of: payload.entries, as: entry, max: 20 }\nconcurrency: { limit: 3, by: event.id }'),
+      ),
+    )
+    expect(hashesOf(each('forEach: { of: payload.entries, as: entry }'))).toEqual(
+      hashesOf(each('each: { of: payload.entries, as: entry }')),
+    )
+    expect(warned(each('forEach: { of: payload.entries, as: entry, parallel: 3 }'))).toEqual([])
+  })
+
+  test.each([
+    ['forEach: { of: payload.a, as: entry }\neach: { of: payload.a, as: entry }', 'F35', '5:1'],
+    ['forEach: { of: payload.a, as: entry, parallel: 2 }\nconcurrency: { limit: 1 }', 'F35', '5:38'],
+    ['forEach: { of: payload.a, as: entry, paralel: 2 }', 'F12', '5:38'],
+    ['forEach: { of: paylod.a, as: entry }', 'F20', '5:16'],
+    ['forEach: { of: payload.a, as: entry, parallel: 0 }', 'F19', '5:48'],
+  ])('[SF13] %s is refused', (lines, rule, at) => {
+    expect(found(each(lines))).toMatchObject([{ rule, at }])
+  })
+})
+
+test('[FO11] a route has a `delay`, and none beside `debounce`', () => {
+  const delayed = (more: string) =>
+    `kind: Route\nname: a\non: shop.paid\nkey: payload.id\n${more}do: { emit: shop.a }\n`
+  expect(compile(delayed('delay: 5m\n')).documents).toMatchObject([{ delayMs: 300_000 }])
+  expect(found(delayed('delay: 5m\ndebounce: { by: payload.id, window: 1m }\n'))).toMatchObject([
+    { rule: 'F35', at: '5:1' },
+  ])
+})

@@ -1,5 +1,6 @@
-// The shorter forms of the language: `vendor` of a source, templates in keys. Rewritten to the long form before anything is
-// checked, with positions preserved, so that a document has one meaning and one hash however it is written.
+// The shorter forms of the language: `vendor` of a source, templates in keys, `forEach` of a route, `delay` of a transition.
+// Rewritten to the long form before anything is checked, with positions preserved, so that a document has one meaning and one
+// hash however it is written. `steps` of a route is in expand-steps.ts: it needs the checks.
 
 import {
   ADDRESSED_SCHEMES,
@@ -23,9 +24,9 @@ export function expandShortForms(document: ReadDocument): ReadDocument {
     value.kind === 'Source'
       ? expandVendor(value, work)
       : value.kind === 'Route'
-        ? expandKeys(value, work)
+        ? expandKeys(expandForEach(value, work), work)
         : value.kind === 'Workflow'
-          ? expandSteps(value, work)
+          ? expandDelays(expandTransitionKeys(value, work), work)
           : value
   return expanded === value ? document : rewritten(document, expanded, work).document
 }
@@ -63,21 +64,113 @@ function expandVendor(value: Fields, work: Rewriting): Fields {
   }
 }
 
+// --- `forEach` of a route
+
+/** With `each`, or with `concurrency` beside `parallel`, it stays, and the checks of a route report both. */
+export function clashOfForEach(value: Fields): 'each' | 'concurrency' | null {
+  if (value.each !== undefined) return 'each'
+  const isTwice = fieldsOf(value.forEach).parallel !== undefined && value.concurrency !== undefined
+  return isTwice ? 'concurrency' : null
+}
+
+function expandForEach(value: Fields, work: Rewriting): Fields {
+  const { forEach, ...rest } = value
+  if (!isMap(forEach) || clashOfForEach(value) !== null || value.steps !== undefined) return value
+  const { parallel, ...each } = fieldsOf(forEach)
+  moved(work, ['each'], ['forEach'])
+  moved(work, ['concurrency'], ['forEach', 'parallel'])
+  moved(work, ['concurrency', 'limit'], ['forEach', 'parallel'])
+  return {
+    ...rest,
+    each,
+    ...(parallel === undefined ? {} : { concurrency: { limit: parallel, by: EVENT_LANE } }),
+  }
+}
+
+/** All elements of one event. */
+export const EVENT_LANE = 'event.id'
+
+// --- `delay` of a transition
+
+/** Why the transition cannot have one, or null. */
+export function faultOfDelay(name: string, transition: Fields, workflow: Fields): string | null {
+  const { on, fromAny } = transition
+  const from = placeOf(transition)
+  if (on !== undefined) return `a \`delay\` fires the transition by itself: leave out \`on: ${String(on)}\``
+  if (fromAny !== undefined || from === null) return 'a `delay` is a stay in one place: name one under `from`'
+  const place = fieldsOf(workflow.places)[from]
+  if (fieldsOf(place).timeout !== undefined)
+    return `\`${from}\` has a \`timeout\`, which ends the same stay: give one of both a place of its own`
+  const other = Object.entries(fieldsOf(workflow.transitions)).find(
+    ([one, written]) =>
+      one !== name && fieldsOf(written).delay !== undefined && placeOf(fieldsOf(written)) === from,
+  )
+  return other === undefined ? null : `\`${other[0]}\` ends the same stay in \`${from}\`: keep one \`delay\``
+}
+
+function placeOf({ from }: Fields): string | null {
+  const [only, ...others] = [from].flat()
+  return typeof only === 'string' && others.length === 0 ? only : null
+}
+
+/** One that cannot be had stays, and the checks of a workflow report it. */
+export function expandDelays(workflow: Fields, work: Rewriting): Fields {
+  const delayed = Object.entries(fieldsOf(workflow.transitions)).filter(([name, one]) => {
+    const transition = fieldsOf(one)
+    const { delay } = transition
+    const place = fieldsOf(workflow.places)[placeOf(transition) ?? '']
+    return typeof delay === 'string' && isMap(place) && faultOfDelay(name, transition, workflow) === null
+  })
+  if (delayed.length === 0) return workflow
+  const places: Record<string, JsonValue> = { ...fieldsOf(workflow.places) }
+  const transitions: Record<string, JsonValue> = { ...fieldsOf(workflow.transitions) }
+  for (const [name, one] of delayed) {
+    const { delay = null, ...rest } = fieldsOf(one)
+    const from = placeOf(rest) ?? ''
+    const at: FieldPath = ['transitions', name, 'delay']
+    places[from] = { ...fieldsOf(places[from]), timeout: { after: delay, fire: name } }
+    transitions[name] = { ...rest, on: 'timer' }
+    for (const now of [
+      ['places', from, 'timeout'],
+      ['places', from, 'timeout', 'after'],
+      ['places', from, 'timeout', 'fire'],
+      ['transitions', name, 'on'],
+    ])
+      moved(work, now, at)
+  }
+  return { ...workflow, places, transitions }
+}
+
 // --- Templates in keys
 
 function expandKeys(value: Fields, work: Rewriting): Fields {
   const key = formulaOf(value.key, ['key'], work)
   const migration = fieldsOf(value.keyMigration)
   const from = formulaOf(migration.from, ['keyMigration', 'from'], work)
-  if (key === null && from === null) return value
+  const steps = expandStepKeys(value.steps, work)
+  if (key === null && from === null && steps === null) return value
   return {
     ...value,
     ...(key === null ? {} : { key }),
     ...(from === null ? {} : { keyMigration: { ...migration, from } }),
+    ...(steps === null ? {} : { steps }),
   }
 }
 
-function expandSteps(value: Fields, work: Rewriting): Fields {
+/** null: no step has one. */
+function expandStepKeys(steps: JsonValue | undefined, work: Rewriting): JsonValue | null {
+  if (!Array.isArray(steps)) return null
+  const keys = steps.map((step: JsonValue, index) =>
+    formulaOf(fieldsOf(step).key, ['steps', index, 'key'], work),
+  )
+  if (keys.every((key) => key === null)) return null
+  return steps.map((step: JsonValue, index) => {
+    const key = keys[index] ?? null
+    return key === null ? step : { ...fieldsOf(step), key }
+  })
+}
+
+function expandTransitionKeys(value: Fields, work: Rewriting): Fields {
   if (!isMap(value.transitions)) return value
   let isChanged = false
   const transitions = Object.entries(fieldsOf(value.transitions)).map(([name, step]) => {
@@ -90,7 +183,7 @@ function expandSteps(value: Fields, work: Rewriting): Fields {
 }
 
 /** null: it is no template, or one with an error, which is reported as it is written. */
-function formulaOf(text: JsonValue | undefined, path: FieldPath, work: Rewriting): string | null {
+export function formulaOf(text: JsonValue | undefined, path: FieldPath, work: Rewriting): string | null {
   if (typeof text !== 'string' || !text.includes('{{')) return null
   // An expression may have `{{` in a text of its own.
   if (compileExpression(text).ok) return null

@@ -130,6 +130,29 @@ export interface CircuitDefinition {
   readonly openFor?: DurationText
 }
 
+export interface StepFields {
+  /** Unique among the steps: its result is `steps.<name>.result` in later ones. */
+  readonly name: string
+  /** For people. Left out: none. */
+  readonly description?: string
+  /** How long it waits after the step before it, or after the event. Left out: none. */
+  readonly delay?: DurationText
+  /** One action, as of a route. */
+  readonly do: ActionDefinition
+  /** What is kept of the `result`. Target and expression: `title` means `data.title`, which later steps read. Left out: nothing. */
+  readonly out?: Readonly<Record<string, Expression>>
+  /** What takes the step back if a later one fails for good; sees its `result`. Left out: nothing has to be taken back. */
+  readonly undo?: ActionDefinition
+  /** Names the effect of this step. Left out: the name of the step and the key of the route. */
+  readonly key?: Expression
+  /** The name of a profile, or a policy in place. Left out: that of the route. */
+  readonly retry?: string | RetryDefinition
+  /** How long the step may wait beside its retries. Left out: that of the route. */
+  readonly maxWait?: DurationText
+  /** When the step pauses itself because its calls fail; `off`: never. Left out: that of the route. */
+  readonly circuit?: CircuitDefinition | 'off'
+}
+
 export interface OnFailureFields {
   /** Steps that are done are undone first, newest first. Left out: nothing is undone. */
   readonly undo?: 'done-steps'
@@ -227,6 +250,8 @@ export interface TransitionFields {
   }[]
   /** `auto`: as soon as it can, unless a `fire` names it. `manual`: by a person. `event` and `timer`: when a `fire` says so. Left out: `auto`. */
   readonly on?: 'auto' | 'manual' | 'event' | 'timer'
+  /** Short for a `timeout` of the place in `from` that fires it, and `on: timer`: it fires so long after the token came. Left out: none. */
+  readonly delay?: DurationText
   /** Whether it may fire: an expression or a filter over the instance. Left out: always. */
   readonly when?: Condition
   /** The step. Left out: it only moves tokens. */
@@ -669,6 +694,8 @@ export interface RouteDefinition {
   readonly retry?: string | RetryDefinition
   /** How long an item may wait beside its retries. Left out: `24h`. */
   readonly maxWait?: DurationText
+  /** How long a new job waits before its first attempt; replays run at once. Left out: none. */
+  readonly delay?: DurationText
   /** What its dead letters say. */
   readonly deadLetter?: {
     /** How bad it is. Left out: `medium`. */
@@ -684,6 +711,17 @@ export interface RouteDefinition {
     readonly as?: string
     /** The longest list; a longer one is a dead letter, and nothing of it is done. Left out: `500`. */
     readonly max?: number
+  }
+  /** Short for `each`, with the `concurrency` of the elements of one event. Left out: one for the event. */
+  readonly forEach?: {
+    /** The list. */
+    readonly of: Expression
+    /** What an element is called in `key`, in `by` and in `do`. Left out: `element`. */
+    readonly as?: string
+    /** The longest list, as of `each`. Left out: `500`. */
+    readonly max?: number
+    /** How many elements of one event run at once: `concurrency: { limit, by: event.id }`. Left out: as the node can. */
+    readonly parallel?: number
   }
   /** Among the routes that match an event: `all` run; of those that say `first`, the first written; one that says `one` must be alone. Left out: `all`. */
   readonly fanOut?: 'all' | 'first' | 'one'
@@ -752,8 +790,10 @@ export interface RouteDefinition {
     /** Why no effect is repeated or lost by the change. */
     readonly note: string
   }
-  /** One action: `http`, `upsert`, `operation`, `function`, `emit`, `start`, `schedule`, `unschedule` or `agent`. */
-  readonly do: ActionDefinition
+  /** One action: `http`, `upsert`, `operation`, `function`, `emit`, `start`, `schedule`, `unschedule` or `agent`. Left out: `steps` is needed. */
+  readonly do?: ActionDefinition
+  /** Actions one after another, instead of `do`: short for a workflow of this name. Left out: one action. */
+  readonly steps?: readonly StepFields[]
 }
 
 /** A net of places and transitions, and the triggers that start and change its instances. */
@@ -1159,7 +1199,7 @@ export function defineSource<const Name extends string>(
 }
 
 export function defineRoute<const Name extends string>(
-  definition: RouteDefinition & { readonly name: Name },
+  definition: RouteDefinition & { readonly name: Name } & ({ readonly do: NonNullable<RouteDefinition['do']> } | { readonly steps: NonNullable<RouteDefinition['steps']> }),
 ): { readonly kind: 'Route' } & RouteDefinition & { readonly name: Name } {
   return { kind: 'Route', ...definition }
 }

@@ -135,8 +135,11 @@ export function compileRoute(document: RouteDocument, keyed: Keyed = {}): Route 
   }
 }
 
-function isImmediate({ order, concurrency, debounce, drain, rateLimit, batch }: RouteDocument): boolean {
-  return [order, concurrency, debounce, drain, rateLimit, batch].every((policy) => policy === undefined)
+function isImmediate(document: RouteDocument): boolean {
+  const { order, concurrency, debounce, drain, rateLimit, batch, delayMs } = document
+  return [order, concurrency, debounce, drain, rateLimit, batch, delayMs].every(
+    (policy) => policy === undefined,
+  )
 }
 
 const KEY_LENGTH_MAX = 1_024

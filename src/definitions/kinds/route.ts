@@ -54,6 +54,7 @@ import {
   retryOfAgent,
   status,
 } from './parts.ts'
+import { checkSteps, steps } from './route-steps.ts'
 
 function makeBuffers(scope: RouteScope) {
   const roots = itemRoots(scope)
@@ -71,6 +72,22 @@ function makeBuffers(scope: RouteScope) {
         ),
       }),
       'One work item, one key and one effect for each element of a list.',
+      'one for the event',
+    ),
+    forEach: optional(
+      z.strictObject({
+        of: field(pick(EVENT_ROOTS), 'The list.'),
+        as: optional(elementName(), 'What an element is called in `key`, in `by` and in `do`.', {
+          default: 'element',
+        }),
+        max: optional(count(5_000), 'The longest list, as of `each`.', { default: 500 }),
+        parallel: optional(
+          count(10_000),
+          'How many elements of one event run at once: `concurrency: { limit, by: event.id }`.',
+          'as the node can',
+        ),
+      }),
+      'Short for `each`, with the `concurrency` of the elements of one event.',
       'one for the event',
     ),
     fanOut: optional(
@@ -213,14 +230,21 @@ function makeRoute(scope: RouteScope) {
       maxWait: optional(duration(SECOND, 30 * DAY), 'How long an item may wait beside its retries.', {
         default: '24h',
       }),
+      delay: optional(
+        duration(SECOND, 30 * DAY),
+        'How long a new job waits before its first attempt; replays run at once.',
+        { otherwise: 'none', carried: true },
+      ),
       deadLetter: deadLetter(),
       ...makeBuffers(scope),
-      do: field(
+      do: optional(
         makeAction(scope),
         'One action: `http`, `upsert`, `operation`, `function`, `emit`, `start`, `schedule`, `unschedule` or `agent`.',
+        '`steps` is needed',
       ),
+      steps: steps(),
     })
-    .meta({ title: 'Route' })
+    .meta({ title: 'Route', oneOf: [{ required: ['do'] }, { required: ['steps'] }] })
 }
 
 const schema = lazily(() => makeRoute(PLAIN_SCOPE))
@@ -252,6 +276,7 @@ export const routeKind: KindDeclaration<RouteDocument, ReturnType<typeof schema>
     ...checkRetry(value.retry, around),
     ...checkProfileName(value.drain, 'drain', ['drain'], around.profiles),
     ...checkProfileName(value.rateLimit, 'rate', ['rateLimit'], around.profiles),
+    ...checkSteps(value),
     ...checkRouteAction(value, around),
     ...checkKey(value),
     ...checkBuffers(value),
@@ -270,6 +295,8 @@ do: { http: { url: https://api.example.com/NAME, body: "{{ payload }}", keyTtl: 
 
 /** null: it names a profile, an agent or a provider that is not valid. */
 function resolveRoute(input: RouteInput, known: Known): RouteDocument | null {
+  // What `steps` and `forEach` stand for was put in their place.
+  if (input.do === undefined) return null
   const buffers = resolveBuffers(input, known.profiles)
   const action = resolveAction(input.do, input.batch === undefined ? 'route' : 'batch', known)
   const retry = retryOfAgent(input, action) ?? resolveRetry(input.retry, known)

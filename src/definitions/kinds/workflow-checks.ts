@@ -11,6 +11,7 @@ import type { Surroundings } from '../document-context.ts'
 import type { FieldPath, Remark } from '../finding.ts'
 import { checkKey } from '../keys.ts'
 import { checkRetry } from '../retries.ts'
+import { faultOfDelay } from '../short-forms.ts'
 import { type Fields, fieldsOf, isMap } from '../written.ts'
 import { checkNames } from './workflow-names.ts'
 import { checkHands, checkMigrations, checkSecurity } from './workflow-operators.ts'
@@ -159,6 +160,7 @@ function checkTransition(
   const branches = Array.isArray(transition.choose) ? transition.choose.map(fieldsOf) : []
   const lonely = has('do') ? [] : OF_ACTIONS.filter(has)
   return [
+    ...checkDelay(name, transition, workflow),
     ...checkTokens(transition, at, workflow),
     ...['from', 'fromAny', 'to'].flatMap((field) =>
       checkNames(transition[field], [...at, field], 'place', workflow),
@@ -187,6 +189,15 @@ function checkTransition(
     ...checkReads(transition.key, [...at, 'key'], workflow, 'pick'),
     ...checkReads(transition.notBy, [...at, 'notBy'], workflow, 'pick'),
   ]
+}
+
+/** One that is possible was rewritten before. */
+function checkDelay(name: string, transition: Fields, workflow: Fields): readonly Remark[] {
+  if (typeof transition.delay !== 'string') return []
+  const message = faultOfDelay(name, transition, workflow)
+  return message === null
+    ? []
+    : [{ rule: 'delay', message, path: ['transitions', name, 'delay'], onKey: true }]
 }
 
 function checkTokens(transition: Fields, at: FieldPath, workflow: Fields): readonly Remark[] {

@@ -16,7 +16,14 @@ import type { JsonValue } from '../../core/foundation/json/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../core/foundation/time/index.ts'
 import { RETRY_PROFILES } from '../../core/queue/retry/index.ts'
 import { makeActionOf, resolveAction } from '../actions/index.ts'
-import { EVENT_ROOTS, FIRE_ROOTS, INSTANCE_ROOTS, MAP_ROOTS, STEP_ROOTS } from '../expression-names.ts'
+import {
+  AFTER_ROOTS,
+  EVENT_ROOTS,
+  FIRE_ROOTS,
+  INSTANCE_ROOTS,
+  MAP_ROOTS,
+  STEP_ROOTS,
+} from '../expression-names.ts'
 import {
   condition,
   documentName,
@@ -55,10 +62,10 @@ import {
 } from './parts.ts'
 import { checkWorkflow } from './workflow-checks.ts'
 import { targetPath, USUAL_VERSION } from './workflow-names.ts'
+import { assignments, STAY_MS_MAX } from './workflow-parts.ts'
 
 const name = () => literal({ minLength: 1 })
 const names = () => z.union([name(), z.array(name()).min(1).max(100)])
-const assignments = (roots: readonly string[]) => z.record(target(), field(pick(roots), 'What is assigned.'))
 
 // --- Places
 
@@ -75,7 +82,7 @@ const place = () =>
       final: optional(z.boolean(), 'The same as `type: final`.', 'what `type` says'),
       timeout: optional(
         z.strictObject({
-          after: field(duration(SECOND, 3_650 * DAY), 'How long.'),
+          after: field(duration(SECOND, STAY_MS_MAX), 'How long.'),
           fire: field(name(), 'The transition that fires then.'),
         }),
         'For the whole stay of a token, retries of what it is used for included.',
@@ -104,8 +111,6 @@ const onFailure = () =>
       to: field(name(), 'The place of the token after that.'),
     }),
   )
-
-const AFTER_ROOTS = [...FIRE_ROOTS, 'key', 'result']
 
 const transition = () =>
   named(
@@ -136,6 +141,11 @@ const transition = () =>
         oneOf(...FIRE_MODES),
         '`auto`: as soon as it can, unless a `fire` names it. `manual`: by a person. `event` and `timer`: when a `fire` says so.',
         { default: 'auto' },
+      ),
+      delay: optional(
+        duration(SECOND, STAY_MS_MAX),
+        'Short for a `timeout` of the place in `from` that fires it, and `on: timer`: it fires so long after the token came.',
+        'none',
       ),
       when: optional(
         condition(FIRE_ROOTS),

@@ -375,10 +375,14 @@ export function inLane(route: Route, scope: Scope, work: NewWork): NewWork {
   }
 }
 
-/** A debounced job waits for others first, unless an operator requested it as the replay of a dead letter. */
-export function delayOf({ lane }: Route, work: NewWork): number {
+/**
+ * A debounced job waits for others first, unless an operator requested it as the replay of a dead letter; a job of a route with
+ * `delay` waits, unless it is a replay.
+ */
+export function delayOf({ lane, document }: Route, work: NewWork): number {
   const isGathered = work.lane !== undefined && deadLetterOf(work) === null
-  return isGathered && lane?.debounce != null ? lane.debounce.windowMs : 0
+  if (isGathered && lane?.debounce != null) return lane.debounce.windowMs
+  return work.replayOf === null ? (document.delayMs ?? 0) : 0
 }
 
 export function newWork(

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DefinitionDocument, RouteDocument } from '../../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
+import { MINUTE } from '../../core/foundation/time/index.ts'
 import {
   accept,
   answered,
@@ -234,6 +235,59 @@ test('[FO7] a change affects only new jobs', async () => {
   await world.pass(1_000)
   const done = node.log.controls.filter(({ action }) => action === 'DONE')
   expect(done.map(({ configHash }) => configHash).sort()).toEqual(hashes.sort())
+})
+
+describe('delay', () => {
+  const late = routeOf('late', { delayMs: 5 * MINUTE })
+
+  test('[FO11] a job starts no sooner, and shows when it is due', async () => {
+    const { world, node } = await worldOf([late, routeOf('now')])
+    const id = await accept(world, node, paid('e1'))
+    await world.pass(5 * MINUTE - 2_000)
+    expect(await workOf(world, id)).toEqual(['route:late ready', 'route:now done'])
+    const [waiting] = (await world.reads.workOfEvent(id)).filter(({ state }) => state === 'ready')
+    expect((waiting?.dueAt ?? 0) - (waiting?.createdAt ?? 0)).toBe(5 * MINUTE)
+    await world.pass(4_000)
+    expect(await workOf(world, id)).toEqual(['route:late done', 'route:now done'])
+  })
+
+  test('[FO11] it outlives a crash, and its time limit starts with the first attempt', async () => {
+    const route = { ...late, maxWaitMs: MINUTE }
+    const { world, node } = await worldOf([route])
+    const id = await accept(world, node, paid('e1'))
+    node.crash()
+    await world.node({ documents: [SOURCE, route] })
+    await world.pass(4 * MINUTE)
+    expect(await workOf(world, id)).toEqual(['route:late ready'])
+    await world.pass(2 * MINUTE)
+    expect(await workOf(world, id)).toEqual(['route:late done'])
+  })
+
+  test('[FO11] replays run at once', async () => {
+    let status = 400
+    const { world, node } = await worldOf([late], () => answered(status))
+    const id = await accept(world, node, paid('e1'))
+    await world.pass(6 * MINUTE)
+    expect(await workOf(world, id)).toEqual(['route:late dead'])
+    status = 200
+    const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 10 })).items
+    const replaying = node.engine.replay(DEFAULT_TENANT, letter?.id as never, { force: false, reason: 'x' })
+    await world.pass(2_000)
+    await replaying
+    expect(await workOf(world, id)).toEqual(['route:late dead', 'route:late done'])
+  })
+
+  test('[FO11] with an order it is kept', async () => {
+    const { world, node } = await worldOf([{ ...late, order: { by: 'payload.order' } }])
+    const first = await accept(world, node, paid('e1'))
+    await world.pass(2 * MINUTE)
+    const second = await accept(world, node, paid('e2'))
+    await world.pass(4 * MINUTE)
+    expect(await workOf(world, first)).toEqual(['route:late done'])
+    expect(await workOf(world, second)).toEqual(['route:late ready'])
+    await world.pass(2 * MINUTE)
+    expect(await workOf(world, second)).toEqual(['route:late done'])
+  })
 })
 
 describe('the time limit of a job', () => {

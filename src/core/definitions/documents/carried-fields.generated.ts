@@ -5,7 +5,10 @@ import type { JsonValue } from '../../foundation/json/index.ts'
 
 export interface CarriedSource {}
 
-export interface CarriedRoute {}
+export interface CarriedRoute {
+  /** How long a new job waits before its first attempt; replays run at once. Left out: none. */
+  readonly delayMs?: number
+}
 
 export interface CarriedWorkflow {}
 

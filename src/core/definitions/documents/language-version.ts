@@ -13,11 +13,13 @@ import { actionsOf } from './code-hashes.ts'
 import type { DefinitionDocument } from './definition-kinds.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 
-export const LANGUAGE = 4
+export const LANGUAGE = 5
 /** The first version with `hmac`. */
 export const HMAC_LANGUAGE = 3
 /** The first version with `retryOn`, with limits and retries of triggers, and with classifications that are enforced. */
 const RETRY_ON_LANGUAGE = 4
+/** The first version with `delay`. */
+const DELAY_LANGUAGE = 5
 
 /**
  * 2: `auth` of actions, agents and subscriptions, and `{{ secret('…') }}`. A node that knows neither would call without them.
@@ -26,8 +28,10 @@ const RETRY_ON_LANGUAGE = 4
  * its author excluded, or treat an event otherwise than its author wrote. Enforced classifications, `encrypt` of all values, and
  * `audit: basic` and `none`: it would store or show values that it must not, and compute with encrypted ones. Migrations by hand: it would
  * migrate every instance.
+ * 5: `delay` of routes. A node that does not know it would run their jobs at once.
  */
 export function languageOf(document: DefinitionDocument): number {
+  if (document.kind === 'Route' && document.delayMs !== undefined) return DELAY_LANGUAGE
   const hasRetryOn = retriesOf(document).some((retry) => retry?.retryOn !== undefined)
   if (hasRetryOn || hasTriggerTerms(document) || protectsValues(document) || migratesByHand(document))
     return RETRY_ON_LANGUAGE

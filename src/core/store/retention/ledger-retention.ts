@@ -18,7 +18,7 @@ export interface LedgerNeed {
 
 /** `horizonMs`: how long events of its sources are stored, and so can be replayed. */
 export function ledgerNeeds(
-  route: Pick<RouteDocument, 'retry' | 'maxWaitMs'>,
+  route: Pick<RouteDocument, 'retry' | 'maxWaitMs' | 'delayMs'>,
   horizonMs: number,
 ): readonly LedgerNeed[] {
   // At the maximum of jitter.
@@ -26,6 +26,7 @@ export function ledgerNeeds(
   return [
     { name: 'replays', ms: horizonMs },
     { name: 'look-back', ms: LOOK_BACK_MS },
+    ...(route.delayMs === undefined ? [] : [{ name: 'delay', ms: route.delayMs }]),
     { name: 'retries', ms: retriesMs },
     { name: 'maxWait', ms: route.maxWaitMs },
     { name: 'overlap', ms: OVERLAP_MS },
@@ -38,7 +39,7 @@ export function sumOf(needs: readonly LedgerNeed[]): number {
 
 /** The route's setting, or else as long as its events may recur, and at least 90 days. */
 export function ledgerKeepMsOf(
-  route: Pick<RouteDocument, 'retry' | 'maxWaitMs' | 'ledgerKeepMs'>,
+  route: Pick<RouteDocument, 'retry' | 'maxWaitMs' | 'delayMs' | 'ledgerKeepMs'>,
   horizonMs: number,
 ): number {
   return route.ledgerKeepMs ?? Math.max(LEDGER_KEEP_MS, sumOf(ledgerNeeds(route, horizonMs)))
