@@ -1,9 +1,11 @@
 // Triggers in the spelling of older documents: a type and its configuration, paths of keys, filters, limits and retries.
 // Each becomes a trigger of this language. A field of no table stays as it is, and is reported as unknown.
 
+import { RETRY_CAUSES, type RetryCause } from '../core/definitions/documents/index.ts'
 import { isNumeral, type JsonValue } from '../core/foundation/json/index.ts'
 import type { FieldPath } from './finding.ts'
 import { lost, moved, type Rewriting } from './import-origins.ts'
+import { listed } from './suggest.ts'
 import { type Fields, fieldsOf, isMap } from './written.ts'
 
 const ACTIONS: Readonly<Record<string, string>> = {
@@ -208,8 +210,16 @@ function addLimit(
 }
 
 const DELAY_S_MAX = 7 * 24 * 3_600
+/** The longest pause of a formula that names none. */
+const USUAL_MAX_S = 3_600
+const FACTOR_MAX = 100
+const SHAPES: Readonly<Record<string, string>> = {
+  Fixed: 'fixed',
+  Linear: 'linear',
+  Exponential: 'exponential',
+}
 
-/** The pauses of its formula, written out. */
+/** Its formula, or its pauses written out where no formula gives them. */
 function addRetry(
   result: Record<string, JsonValue>,
   parts: readonly Part[],
@@ -221,33 +231,105 @@ function addRetry(
   const { max_attempts, backoff_strategy, retry_delay_seconds, retry_on_errors, ...rest } = fieldsOf(
     retry.value,
   )
+  const at: FieldPath = [...now, 'retry']
+  moved(work, at, retry.at, 'read as `retry`')
+  moved(work, [...at, 'attempts'], [...retry.at, 'max_attempts'], 'read as `retry.attempts`')
   const attempts = numberOf(max_attempts)
-  const first = numberOf(retry_delay_seconds) ?? 1
-  const { Exponential } = fieldsOf(backoff_strategy)
-  const factor = numberOf(fieldsOf(Exponential).multiplier) ?? 2
-  const isExponential = Exponential !== undefined || backoff_strategy === 'Exponential'
-  const timesOf = (index: number) =>
-    isExponential ? factor ** index : backoff_strategy === 'Linear' ? index + 1 : 1
-  const count = attempts === null ? 0 : Math.min(Math.max(0, attempts - 1), 99)
-  const delays = Array.from({ length: count }, (_, index) =>
-    durationOf(Math.min(first * timesOf(index), DELAY_S_MAX)),
-  )
-  result.retry = { attempts: max_attempts ?? null, ...(count === 0 ? {} : { delays }), ...rest }
-  moved(work, [...now, 'retry'], retry.at, 'read as `retry`, with its pauses written out')
-  moved(work, [...now, 'retry', 'attempts'], [...retry.at, 'max_attempts'])
-  moved(work, [...now, 'retry', 'delays'], [...retry.at, 'backoff_strategy'])
-  const isAnyBackoff =
-    backoff_strategy === undefined || isExponential || ['Fixed', 'Linear'].includes(String(backoff_strategy))
-  if (!isAnyBackoff)
-    lost(
-      work,
-      [...retry.at, 'backoff_strategy'],
-      'it is `Fixed`, `Linear` or `Exponential`; all pauses are equal',
-    )
-  if (Array.isArray(retry_on_errors) && retry_on_errors.length > 0) {
-    const why = 'a trigger tries again whatever its instance refuses, and nothing else'
-    lost(work, [...retry.at, 'retry_on_errors'], why)
+  const pauses = attempts === null ? 0 : Math.min(Math.max(0, attempts - 1), 99)
+  const backoff = { strategy: backoff_strategy, first: numberOf(retry_delay_seconds) ?? 1, pauses }
+  result.retry = {
+    attempts: max_attempts ?? null,
+    ...(pauses === 0 ? {} : backoffOf(backoff, retry.at, at, work)),
+    ...retryOnOf(retry_on_errors, retry.at, at, work),
+    ...rest,
   }
+}
+
+interface WrittenBackoff {
+  readonly strategy: JsonValue | undefined
+  readonly first: number
+  readonly pauses: number
+}
+
+function backoffOf(
+  { strategy, first, pauses }: WrittenBackoff,
+  was: FieldPath,
+  now: FieldPath,
+  work: Rewriting,
+): Fields {
+  const { Exponential } = fieldsOf(strategy)
+  const shape = Exponential === undefined ? SHAPES[String(strategy ?? 'Fixed')] : 'exponential'
+  if (shape === undefined) {
+    const why = 'it is `Fixed`, `Linear` or `Exponential`; all pauses are equal'
+    lost(work, [...was, 'backoff_strategy'], why)
+  }
+  const factor = numberOf(fieldsOf(Exponential).multiplier) ?? 2
+  const timesOf = (index: number) =>
+    shape === 'exponential' ? factor ** index : shape === 'linear' ? index + 1 : 1
+  const delays = Array.from({ length: pauses }, (_, index) => Math.min(first * timesOf(index), DELAY_S_MAX))
+  if (shape === 'exponential' && (factor < 1 || factor > FACTOR_MAX)) {
+    moved(
+      work,
+      [...now, 'delays'],
+      [...was, 'backoff_strategy'],
+      'read as `retry.delays`: its pauses written out',
+    )
+    return { delays: delays.map(durationOf) }
+  }
+  const longest = Math.max(...delays)
+  const words = `read as \`retry.backoff: ${shape ?? 'fixed'}\``
+  moved(work, [...now, 'backoff'], [...was, 'backoff_strategy'], shape === undefined ? undefined : words)
+  moved(work, [...now, 'first'], [...was, 'retry_delay_seconds'], 'read as `retry.first`')
+  moved(work, [...now, 'max'], [...was, 'backoff_strategy'])
+  if (shape === 'exponential') {
+    const named: FieldPath = [...was, 'backoff_strategy', 'Exponential', 'multiplier']
+    moved(work, [...now, 'factor'], named, Exponential === undefined ? undefined : 'read as `retry.factor`')
+  }
+  return {
+    backoff: shape ?? 'fixed',
+    first: durationOf(Math.min(first, DELAY_S_MAX)),
+    ...(shape === 'exponential' ? { factor } : {}),
+    ...(shape !== 'fixed' && longest > USUAL_MAX_S ? { max: durationOf(longest) } : {}),
+  }
+}
+
+/** What the errors of other documents are called here. */
+const CAUSES: Readonly<Record<string, RetryCause>> = {
+  connection: 'transient',
+  network: 'transient',
+  temporary: 'transient',
+  transient: 'transient',
+  unavailable: 'transient',
+  ratelimit: 'rate_limited',
+  ratelimited: 'rate_limited',
+  throttled: 'rate_limited',
+  timeout: 'timeout',
+  timedout: 'timeout',
+  unknown: 'unknown',
+}
+
+/** `NetworkError` and `network_errors` are `network`. */
+function causeOf(name: string): RetryCause | undefined {
+  const letters = name.toLowerCase().replaceAll(/[^a-z]/g, '')
+  return CAUSES[letters.replace(/(?:error|failure)s?$/, '')]
+}
+
+/** A trigger retries only what its instance refuses, which is always transient. */
+function retryOnOf(errors: JsonValue | undefined, was: FieldPath, now: FieldPath, work: Rewriting): Fields {
+  if (!Array.isArray(errors) || errors.length === 0) return {}
+  const at: FieldPath = [...was, 'retry_on_errors']
+  const causes = errors.map((name: JsonValue) => (typeof name === 'string' ? causeOf(name) : undefined))
+  const known = [...new Set(causes.filter((one) => one !== undefined))]
+  if (!known.includes('transient')) {
+    const why = 'a trigger retries what its instance refuses, which is always `transient`, and nothing else'
+    lost(work, at, why)
+    return {}
+  }
+  for (const [index, cause] of causes.entries())
+    if (cause === undefined)
+      lost(work, [...at, index], `there is no such cause: \`retryOn\` has ${listed(RETRY_CAUSES)}`)
+  moved(work, [...now, 'retryOn'], at, `read as \`retry.retryOn: [${known.join(', ')}]\``)
+  return { retryOn: known }
 }
 
 function numberOf(value: JsonValue | undefined): number | null {

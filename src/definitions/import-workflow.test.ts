@@ -391,11 +391,36 @@ describe('[WL30] the fields of the struct', () => {
     ['Fixed', [5_000, 5_000, 5_000]],
     ['Linear', [5_000, 10_000, 15_000]],
     [{ Exponential: { multiplier: 1.5 } }, [5_000, 7_500, 11_250]],
+    // No formula has it: the pauses are written out.
+    [{ Exponential: { multiplier: 0.5 } }, [5_000, 2_500, 1_250]],
+    // Longer than a formula that names no `max`.
+    [{ Exponential: { multiplier: 100 } }, [5_000, 500_000, 50_000_000]],
   ])('pauses of %j', (backoff_strategy, delaysMs) => {
-    const { config } = TRIGGER
-    const retry_config = { ...config.NatsMessage.retry_config, backoff_strategy }
-    const trigger = { ...TRIGGER, config: { NatsMessage: { ...config.NatsMessage, retry_config } } }
-    expect(read(text({ trigger })).document?.triggers[0]?.retry?.delaysMs).toEqual(delaysMs)
+    expect(retryOf({ backoff_strategy }).retry?.delaysMs).toEqual(delaysMs)
+  })
+
+  test('what each field of a retry became', () => {
+    const {
+      retry,
+      said: notes,
+      warnings,
+    } = retryOf({
+      backoff_strategy: 'Linear',
+      retry_on_errors: ['NetworkError', 'timeout', 'disk_full', 'connection_errors'],
+    })
+    expect(retry).toMatchObject({
+      attempts: 4,
+      delaysMs: [5_000, 10_000, 15_000],
+      retryOn: ['transient', 'timeout'],
+    })
+    expect(notes).toEqual([
+      'read as `retry`',
+      'read as `retry.attempts`',
+      'read as `retry.backoff: linear`',
+      'read as `retry.first`',
+      'read as `retry.retryOn: [transient, timeout]`',
+    ])
+    expect(warnings).toEqual([expect.stringContaining('there is no such cause')])
   })
 
   test.each([
@@ -443,7 +468,11 @@ describe('[WL30] the fields of the struct', () => {
         ['max_processing_time', 'read as `maxProcessingTime`'],
         ['rate_limiting', 'read as `rateLimit`'],
         ['backoff_on_limit', 'read as `onLimit: reject`'],
-        ['retry_config', 'read as `retry`, with its pauses written out'],
+        ['retry_config', 'read as `retry`'],
+        ['max_attempts', 'read as `retry.attempts`'],
+        ['backoff_strategy', 'read as `retry.backoff: exponential`'],
+        ['multiplier', 'read as `retry.factor`'],
+        ['retry_delay_seconds', 'read as `retry.first`'],
         ['migration_rules', 'read as `migrations`'],
         ['migration_strategy', 'read as `strategy`'],
         ['backward_compatibility', 'read as `compatibility`'],
@@ -456,6 +485,20 @@ describe('[WL30] the fields of the struct', () => {
       ]),
     )
   })
+
+  function retryOf(more: object) {
+    const { config } = TRIGGER
+    const retry_config = { ...config.NatsMessage.retry_config, ...more }
+    const trigger = { ...TRIGGER, config: { NatsMessage: { ...config.NatsMessage, retry_config } } }
+    const { document, notes, warnings, errors } = read(text({ trigger }))
+    expect(errors).toEqual([])
+    const of = (remarks: typeof notes) => remarks.map(({ message }) => message)
+    return {
+      retry: document?.triggers[0]?.retry,
+      said: of(notes).filter((message) => message.includes('`retry')),
+      warnings: of(warnings.filter(({ rule }) => rule === 'WL12')),
+    }
+  }
 
   const lost = (more: object) => {
     const { warnings } = read(text(more))
