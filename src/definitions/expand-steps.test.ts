@@ -2,7 +2,6 @@
 
 import { expect, test } from 'vitest'
 import type { WorkflowDocument } from '../core/definitions/documents/index.ts'
-import type { JsonValue } from '../core/foundation/json/index.ts'
 import { MINUTE } from '../core/foundation/time/index.ts'
 import { decodeInstance } from '../core/workflows/machine/index.ts'
 import { accept, answered, makeWorld, SOURCE, type World } from '../engine/engine.fixture.ts'
@@ -43,7 +42,7 @@ const instances = async (world: World) =>
   (await world.reads.instances({ cursor: null, limit: 9 })).items
     .map((row) => decodeInstance(row))
     .map(({ state, marking }) => `${state} ${Object.keys(marking).join()}`)
-const paid = (id: string, order = 'o1'): JsonValue => ({ kind: 'paid', id, order })
+const paid = (id: string, order = 'o1') => ({ kind: 'paid', id, order })
 
 test('[SF8] [SF10] the steps run one after another, once for each key', async () => {
   const { world, node } = await worldOf(() => MADE)
