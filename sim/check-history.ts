@@ -52,10 +52,12 @@ export function walkHistory(document: WorkflowDocument): HistoryWalk {
     return wrong
   }
 
-  const checkFiring = ({ type, name = '', part, took = [], put = [] }: HistoryEntry): readonly string[] => {
+  const checkFiring = (entry: HistoryEntry): readonly string[] => {
+    const { type, name = '', part, took = [], put = [], predecessor } = entry
     const isEmpty = took.length + put.length === 0
     if (part !== undefined || !MOVERS.has(type))
       return isEmpty ? [] : [`${part ?? type} ${name} moves tokens`]
+    if (type === 'created' && predecessor !== undefined) return []
     if (type === 'created') return put.join() === document.start ? [] : ['it does not begin at its start']
     if (type !== 'fired' && type !== 'ended') return []
     const transition = transitions.get(name)
@@ -76,8 +78,8 @@ export function walkHistory(document: WorkflowDocument): HistoryWalk {
     return rollsBack && open.at(-1) !== step ? [`${name} is undone before ${open.at(-1)?.name}`] : []
   }
 
-  const follow = ({ type, name = '', part, firing, error }: HistoryEntry): readonly string[] => {
-    if (type === 'cancelled') isOver = true
+  const follow = ({ type, name = '', part, firing, error, successor }: HistoryEntry): readonly string[] => {
+    if (type === 'cancelled' || successor !== undefined) isOver = true
     if (part === 'enter') return []
     if (type === 'began' && part === 'undo') return beginUndo(name)
     if (type === 'undone') {

@@ -88,8 +88,35 @@ export function makeWorkflowChecks({
     }
     checkRow(known)
     checkHeld(known)
+    for (const { successor, predecessor } of entries) checkReplaced(known, commit, successor, predecessor)
     if (instance.state === 'active')
       for (const name of walk.lateLeft()) complain(row.id, `${name} came late and is never undone`)
+  }
+
+  /** Of the two instances of a replacement one commit has both, with the same tokens and keys. */
+  const checkReplaced = (
+    { instance: { id, marking, correlations: keys } }: KnownInstance,
+    commit: Commit,
+    successor: InstanceId | undefined,
+    predecessor: InstanceId | undefined,
+  ) => {
+    const other = successor ?? predecessor
+    if (other === undefined) return
+    const row = commit.writes.flatMap((write) =>
+      write.w === 'instance.put' && write.row.id === other ? [write.row] : [],
+    )[0]
+    if (row === undefined) return complain(id, `${short(other)} is not in the commit that replaces`)
+    if (successor === undefined) return
+    const next = decodeInstance(row)
+    if (next.revision !== 1 || asText([...keys]) !== asText([...next.correlations]))
+      complain(id, `${short(other)} does not take over its keys`)
+    if (
+      next.firings.length === 0 &&
+      next.admission.waitsFor !== null &&
+      asText(marking) !== asText(next.marking)
+    )
+      complain(id, `${short(other)} does not take over its tokens`)
+    observations.counts.replaced += 1
   }
 
   const count = ({ type, actor, part }: PastEntry) => {
@@ -100,6 +127,7 @@ export function makeWorkflowChecks({
     if (type === 'late') counts.lateSteps += 1
     if (type === 'undone') counts.undone += 1
     if (type === 'rolling_back') counts.rolledBack += 1
+    if (type === 'migrated') counts.migrated += 1
     if (type === 'timed_out') counts.timedOut += 1
     if (type === 'updated') counts.updates += 1
     if (type === 'admitted') counts.admitted += 1

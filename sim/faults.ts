@@ -164,6 +164,8 @@ export interface Profile {
   readonly hasLimits?: true
   /** The trigger of the chain fails for every second amount, and has a circuit. */
   readonly hasTriggerCircuits?: true
+  /** The second version of the workflows migrates instances of the first, and a user asks for it. */
+  readonly hasMigrations?: true
   /** The run has subscriptions, with endpoints and operators, and a second tenant. */
   readonly hasHooks?: true
   /** The run has connections, with vendors, credentials and operators, and a second tenant. */

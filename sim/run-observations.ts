@@ -147,6 +147,8 @@ export const COUNTED = [
   'lateSteps',
   'undone',
   'rolledBack',
+  'migrated',
+  'replaced',
   'timedOut',
   'updates',
   'buffered',

@@ -14,6 +14,8 @@ const PINNED = [15, 47, ...Array.from({ length: 15 }, (_, index) => index + 20)]
 const CASES = Array.from({ length: 8 }, (_, index) => index + 20)
 /** With workflows of which a trigger has a circuit. */
 const CIRCUITS = [3, 4, 6]
+/** With workflows whose instances migrate. */
+const MIGRATIONS = [3, 6, 22, 23]
 /** With subscriptions. */
 const HOOKS = [1, 2, 3, 4]
 /** With connections. In the last an operator retires one. */
@@ -68,7 +70,7 @@ async function runAll(
   seeds: readonly number[],
   store: StoreKind,
   /** Those that are left out are there, or are not, as the seed says. */
-  parts: Partial<Parts> & Pick<RunOptions, 'draw' | 'hasTriggerCircuits'>,
+  parts: Partial<Parts> & Pick<RunOptions, 'draw' | 'hasTriggerCircuits' | 'hasMigrations'>,
   onCounts: (counts: Counts) => void = () => {},
 ): Promise<readonly Failure[]> {
   const failures: Failure[] = []
@@ -90,6 +92,8 @@ describe('[N1] [N2] [N3] [N4] [N5] [N6] [N7] [N8] [N10] [N11] [N12] [N13] every 
     expect(await runAll(CASES, store, only({ hasCases: true }), count)).toEqual([])
     const paused = { ...only({ hasCases: true }), hasTriggerCircuits: true } as const
     expect(await runAll(CIRCUITS, store, paused, count)).toEqual([])
+    const migrating = { ...only({ hasCases: true }), hasMigrations: true } as const
+    expect(await runAll(MIGRATIONS, store, migrating, count)).toEqual([])
     expect(await runAll(HOOKS, store, only({ hasHooks: true }), count)).toEqual([])
     expect(await runAll(CONNECTIONS, store, only({ hasConnections: true }), count)).toEqual([])
     expect(await runAll(FLEETS, store, only({ hasFleet: true }), count)).toEqual([])

@@ -47,6 +47,13 @@ const chains = only({ ordered: 1 })
 const failing = only({ ordered: 1 }, { ok: 70, rejected: 30 })
 const stopped = only({ ordered: 30, stopped: 60 }, { slow: 100 })
 
+const replacementIn = ({ writes }: Commit) => {
+  const entries = writes
+    .flatMap((write) => (write.w === 'history.append' ? write.rows : []))
+    .map(decodeHistory)
+  return { successor: entries.find(({ successor }) => successor !== undefined)?.successor }
+}
+
 /** A job waits for the circuit of its step or trigger. */
 const isHeld = (write: Write): write is Extract<Write, { w: 'work.again' }> =>
   write.w === 'work.again' && write.note.lastError?.includes(' paused itself, because ') === true
@@ -243,6 +250,26 @@ const PLANTED: readonly Bug[] = [
       ...commit,
       writes: commit.writes.map((write) => (isHeld(write) ? { ...write, delayMs: 30 * DAY } : write)),
     })),
+  },
+  {
+    name: 'replaced-by-nothing',
+    about: 'a migration ends an instance, and the new one is not in its commit',
+    breaks: ['N8'],
+    profile: (profile) => ({
+      ...only({ asked: 1 })(profile),
+      hasMigrations: true,
+      redefineEveryMs: 8_000,
+      operatorEveryMs: 500,
+    }),
+    store: changing((commit) => {
+      const { successor } = replacementIn(commit)
+      const writes = commit.writes.filter(
+        (write) =>
+          !(write.w === 'instance.put' && write.row.id === successor) &&
+          !(write.w === 'history.append' && write.rows.some(({ instance }) => instance === successor)),
+      )
+      return successor === undefined ? commit : { ...commit, writes }
+    }),
   },
   {
     name: 'held-step-uses-an-attempt',

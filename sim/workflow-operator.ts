@@ -43,6 +43,11 @@ function actOn(outside: Outside, engine: Engine, { id, workflow, definition, mar
   const { instanceActions } = engine.workflows
   const document = observations.cases?.byHash(definition)
   if (document === undefined) return
+  if (outside.profile.hasMigrations && rng.chance(300)) {
+    outside.trace('clerk', () => `migrates ${workflow} ${short(id)}`)
+    ask(outside, engine.workflows.migrations.one(OPERATOR, id, { dryRun: rng.chance(200), ...WHY }))
+    return
+  }
   const act = rng.weighted(ACTS)
   outside.trace('clerk', () => `${act} ${workflow} ${short(id)}`)
   switch (act) {

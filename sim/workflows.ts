@@ -5,6 +5,7 @@
 
 import type {
   HttpActionDocument,
+  MigrationDocument,
   PlaceDocument,
   TransitionDocument,
   WorkflowDocument,
@@ -296,9 +297,16 @@ const PAUSING: WorkflowDocument = {
   ),
 }
 
+/** A desk and a drawn net are replaced, the others go on. */
+function migrationOf({ name }: WorkflowDocument): MigrationDocument {
+  const strategy = name === 'desk' || name === 'net' ? 'newInstance' : 'inPlace'
+  const data = [{ default: 'data.migrated', value: true }]
+  return { from: '1.0.0', to: '2.0.0', strategy, places: {}, data }
+}
+
 export function drawCases(
   rng: Rng,
-  has: { readonly hasLimits?: true; readonly hasTriggerCircuits?: true },
+  has: { readonly hasLimits?: true; readonly hasTriggerCircuits?: true; readonly hasMigrations?: true },
 ): Cases {
   const first = [
     has.hasTriggerCircuits ? PAUSING : CHAIN,
@@ -307,7 +315,12 @@ export function drawCases(
     CHILD,
     drawNet(rng),
   ]
-  const second = first.map((document) => ({ ...document, description: 'the second', version: '2.0.0' }))
+  const second = first.map((document) => ({
+    ...document,
+    description: 'the second',
+    version: '2.0.0',
+    ...(has.hasMigrations && { migrations: [migrationOf(document)] }),
+  }))
   const hashes = new Map([...first, ...second].map((document) => [hashDocument(document), document]))
   return {
     documents: (bundle) => (bundle === 0 ? first : second),

@@ -70,9 +70,14 @@ export interface RunOptions extends Partial<Parts> {
   readonly messages?: readonly Message[]
   /** See the profile's field: no seed draws it. */
   readonly hasTriggerCircuits?: true
+  /** Instances migrate, in place and to new instances. Of workflows. */
+  readonly hasMigrations?: true
   /** How many nodes come back whenever they end. */
   readonly nodes?: number
 }
+
+/** Versions change often, and so does what a user asks for. */
+const MIGRATING = { hasMigrations: true, redefineEveryMs: 8_000, operatorEveryMs: 1_000 } as const
 
 export interface RunReport {
   readonly seed: number | string
@@ -127,8 +132,11 @@ function makeWorld(options: RunOptions): World {
   const chosen = withBus(fleet, hasBus, rng.fork('bus'))
   const nodes = options.nodes ?? (isSharp && hasFleet ? drawNodes(rng.fork('nodes')) : undefined)
   const counted = nodes === undefined ? chosen : withNodes(chosen, nodes)
-  const paused =
-    options.hasTriggerCircuits === true ? { ...counted, hasTriggerCircuits: true as const } : counted
+  const paused = {
+    ...counted,
+    ...(options.hasTriggerCircuits === true && { hasTriggerCircuits: true as const }),
+    ...(options.hasMigrations === true && MIGRATING),
+  }
   const profile = bug?.profile?.(paused) ?? paused
   const completed = (routes: readonly ScenarioRoute[]) => {
     const all = hasConnections ? withConnectionRoutes(routes) : routes

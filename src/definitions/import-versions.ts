@@ -7,8 +7,7 @@ import { type Fields, fieldsOf, isMap } from './written.ts'
 
 const STRATEGIES: Readonly<Record<string, string>> = {
   InPlace: 'inPlace',
-  // Nothing happens by itself, as the warning says.
-  NewInstance: 'manual',
+  NewInstance: 'newInstance',
   Manual: 'manual',
 }
 
@@ -36,11 +35,6 @@ export function rewriteMigrations(value: JsonValue, work: Rewriting): JsonValue 
         ? undefined
         : (STRATEGIES[String(migration_strategy)] ?? migration_strategy),
     )
-    if (migration_strategy === 'NewInstance') {
-      const why =
-        'an instance is not replaced by a new one; a user migrates it, and it goes on under the new version'
-      lost(work, [...was, 'migration_strategy'], why)
-    }
     if (Array.isArray(token_transformations)) {
       take('data', 'token_transformations', rewriteTransformations(token_transformations, [was, now], work))
     } else take('data', 'token_transformations', token_transformations)
@@ -84,10 +78,12 @@ function transformationOf(
     case 'Transform': {
       const expression = first('expression', 'value')
       if (expression !== undefined) return { set: path, value: expression }
+      const name = first('function', 'function_name')
+      if (name !== undefined) return { transform: name }
       lost(
         work,
         [...at, 'parameters'],
-        'a transformation is an expression over the data: write it as `expression`',
+        'a transformation is an expression over the data, or a function: write it as `expression` or `function`',
       )
       return null
     }

@@ -511,6 +511,24 @@ describe('[WL30] the fields of the struct', () => {
     trigger: { ...TRIGGER, config: { NatsMessage: { ...TRIGGER.config.NatsMessage, ...more } } },
   })
 
+  test('[WL30] `NewInstance` and a transformation by a function are read as such', () => {
+    const rule = { field_path: 'a', transformation_type: 'Transform', parameters: { function: 'f' } }
+    const { errors } = read(
+      text({
+        migration_rules: [
+          {
+            from_version: 'a',
+            to_version: 'v1.2.3',
+            migration_strategy: 'NewInstance',
+            token_transformations: [rule],
+          },
+        ],
+      }),
+    )
+    // The name of the function is the only thing that is wrong here.
+    expect(errors).toMatchObject([{ rule: 'F29', message: expect.stringContaining('`f`') }])
+  })
+
   test.each([
     [
       withConfig({
@@ -520,10 +538,6 @@ describe('[WL30] the fields of the struct', () => {
     ],
     [withConfig({ correlation_id_path_in_payload: null }), 'correlation_id_field_in_token'],
     [{ initial_token_data_source: 'somewhere' }, 'initial_token_data_source'],
-    [
-      { migration_rules: [{ from_version: 'a', to_version: 'v1.2.3', migration_strategy: 'NewInstance' }] },
-      'migration_strategy',
-    ],
     [
       {
         triggers: [{ trigger_type: 'Manual', config: { Manual: { required_permissions: ['a', 'b'] } } }],
@@ -537,7 +551,7 @@ describe('[WL30] the fields of the struct', () => {
             from_version: 'v1.2.2',
             to_version: 'v1.2.3',
             token_transformations: [
-              { field_path: 'a', transformation_type: 'Transform', parameters: { function: 'f' } },
+              { field_path: 'a', transformation_type: 'Transform', parameters: { by: 'f' } },
             ],
           },
         ],

@@ -46,16 +46,7 @@ function remarksOf(issue: Issue, base: FieldPath, place: Place): readonly Remark
   }
 }
 
-/** Code would become part of what an instance is pinned to. */
-const TRANSFORM =
-  'a migration is data, and `transform` would be code: write `{ set: path, value: expression }`'
-
 function union(issue: z.core.$ZodIssueInvalidUnion, path: FieldPath, place: Place): readonly Remark[] {
-  if (place.kind === 'Workflow' && path[0] === 'migrations' && path[2] === 'data') {
-    const at = [...path, 'transform']
-    if (valueAt(place.value, at) !== undefined)
-      return [{ rule: 'notAvailable', message: TRANSFORM, path: at, onKey: true }]
-  }
   if (issue.errors.length === 0) {
     const options = Object.keys(optionsAt(path.slice(0, -1), place))
     return [wrongValue(path, options, place)]

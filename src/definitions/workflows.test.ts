@@ -204,9 +204,9 @@ const ROWS: readonly Row[] = [
     'nobody waits in a route',
   ],
   [
-    '[WL17] [F13]',
-    workflow({ migrations: '[{ from: 0.1.0, to: 1.0.0, data: [{ ¦transform: fn }] }]' }),
-    '`{ set: path, value: expression }`',
+    '[F29]',
+    workflow({ migrations: '[{ from: 0.1.0, to: 1.0.0, data: [{ transform: ¦fn }] }]' }),
+    'there is no function `fn`',
   ],
   ['[WL18] [KY1]', doing('key: "\'A:\' + ¦event.traceId"'), 'must be the same in every replay'],
   ['[F12]', going('¦untill: x'), 'there is no field `untill`'],

@@ -42,6 +42,9 @@ export const migration = (s: Kit) =>
     before: s.record(s.integer).describe('Place → tokens; places without any are left out.'),
     after: s.record(s.integer).describe('Place → tokens; places without any are left out.'),
     changes: s.list(dataChange(s)),
+    successor: s
+      .nullable(s.string)
+      .describe('The new instance that took over; null: this one goes on, or was only looked at.'),
   })
 
 const instanceHistoryShape = shape('InstanceHistory', 'One change of an instance.', (s) =>
@@ -68,6 +71,8 @@ const instanceHistoryShape = shape('InstanceHistory', 'One change of an instance
     eventId: s.string.optional(),
     workId: s.string.optional(),
     child: s.string.optional(),
+    successor: s.string.describe('The instance that took over by a migration.').optional(),
+    predecessor: s.string.describe('The instance that it took over from by a migration.').optional(),
   }),
 )
 

@@ -283,11 +283,11 @@ export interface MigrationFields {
   readonly from: string
   /** The newer version. */
   readonly to: string
-  /** `inPlace`: the instance goes on under the new version. `manual`: so it does, one by one, when a user asks for it with a reason; migrating all passes it over. Left out: `inPlace`. */
-  readonly strategy?: 'inPlace' | 'manual'
+  /** `inPlace`: the instance goes on under the new version. `manual`: so it does, one by one, when a user asks for it with a reason; migrating all passes it over. `newInstance`: it ends, and a new instance takes over its keys, data and tokens. Left out: `inPlace`. */
+  readonly strategy?: 'inPlace' | 'manual' | 'newInstance'
   /** Old place and new place. Left out: places keep their names. */
   readonly places?: Readonly<Record<string, string>>
-  /** What becomes of the data, in order: `rename`, `delete`, `default` or `set`. Left out: it stays as it is. */
+  /** What becomes of the data, in order: `rename`, `delete`, `default`, `set` or `transform`. Left out: it stays as it is. */
   readonly data?: readonly ({
     /** A path that gets another name. */
     readonly rename: string
@@ -306,6 +306,11 @@ export interface MigrationFields {
     readonly set: string
     /** Of `default` any value; of `set` an expression over the data as it was. Left out: needed with `set`; nothing with `default`. */
     readonly value: Expression
+  } | {
+    /** A function that returns the new data. */
+    readonly transform: string
+    /** How long the function may take. Left out: as of the function. */
+    readonly timeout?: DurationText
   })[]
 }
 

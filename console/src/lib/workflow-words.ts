@@ -152,10 +152,11 @@ const HAPPENED: Readonly<Record<HistoryEntry['type'], readonly [Tone, (name: str
 
 const PARTS = { enter: 'What is done on entry to', undo: 'Undoing' } as const
 
-export function entryInWords({ type, name = '', part, version, state }: HistoryEntry): string {
+export function entryInWords({ type, name = '', part, version, state, successor }: HistoryEntry): string {
   if (type === 'undone') return `${name} is undone`
   if (type === 'rolling_back' && state !== undefined) return `All is taken back: the instance ${state}`
   const what = part === undefined ? name : `${PARTS[part]} ${name}`
+  if (type === 'migrated' && successor !== undefined) return 'A new instance of a newer version took over'
   if (type === 'migrated' && version !== undefined) return `Went to version ${version}`
   const text = HAPPENED[type][1](what === '' ? 'It' : what)
   return state === undefined || state === 'active' || type === 'cancelled'

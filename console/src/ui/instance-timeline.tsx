@@ -93,7 +93,9 @@ export function InstanceTimeline({ instance, selected, onSelect }: InstanceTimel
 }
 
 function Told({ entry }: { readonly entry: HistoryEntry }) {
-  const { took = [], put = [], changes = [], actor, comment, error, eventId, workId, child } = entry
+  const { took = [], put = [], changes = [], actor, comment, error, eventId, workId } = entry
+  const { child, successor, predecessor } = entry
+  const links = [eventId, workId, child, successor, predecessor]
   const isMove = took.length + put.length > 0
   const paths = changes.map(({ path }) => path)
   return (
@@ -116,11 +118,13 @@ function Told({ entry }: { readonly entry: HistoryEntry }) {
           {paths.length > 3 && ` and ${paths.length - 3} more`}
         </div>
       )}
-      {(eventId !== undefined || workId !== undefined || child !== undefined) && (
+      {links.some((one) => one !== undefined) && (
         <div className="story__links">
           {eventId !== undefined && <Link href={`/events/${eventId}`}>event</Link>}
           {workId !== undefined && <Link href={`/work/${workId}`}>work item</Link>}
           {child !== undefined && <Link href={`/instances/${child}`}>instance that it started</Link>}
+          {successor !== undefined && <Link href={`/instances/${successor}`}>instance that took over</Link>}
+          {predecessor !== undefined && <Link href={`/instances/${predecessor}`}>instance before it</Link>}
         </div>
       )}
     </>

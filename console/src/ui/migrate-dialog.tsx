@@ -35,7 +35,7 @@ export function MigrateDialog({ id, version, onClose }: MigrateDialogProps) {
         }
         action="Migrate it"
         run={(reason) => api.migrateInstance({ id, dryRun: false, ...optionalReason(reason) })}
-        done="It goes on under the new version"
+        done="It is migrated"
         isReasonNeeded
         onClose={onClose}
       />

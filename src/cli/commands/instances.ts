@@ -116,6 +116,7 @@ export function addInstanceCommands(program: Command, cli: Cli): void {
       const verb = dryRun === true ? 'would go' : 'went'
       if (!answer.ok) return out.line(`${answer.id} stays on ${answer.from}: ${answer.message}`)
       out.line(`${answer.id} ${verb} from ${answer.from} to ${answer.to}`)
+      if (answer.successor !== null) out.line(`  ${answer.successor} took over`)
       out.line(`  ${markingText(answer.before)} → ${markingText(answer.after)}`)
       printChanges(session, answer.changes)
     })

@@ -34,7 +34,7 @@ export function checkWorkflow(workflow: Fields, around: Surroundings): readonly 
     ...checkOnFailure(workflow.onFailure, ['onFailure'], workflow),
     ...checkTriggers(workflow, around),
     ...checkSecurity(workflow),
-    ...checkMigrations(workflow),
+    ...checkMigrations(workflow, around),
     ...checkJsonSchema(workflow.data, ['data']),
     ...checkReads(fieldsOf(workflow.lock).by, ['lock', 'by'], workflow, 'pick'),
   ]

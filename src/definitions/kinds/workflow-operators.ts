@@ -5,6 +5,7 @@ import { compilePath } from '../../core/expression/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
 import { closest } from '../../core/foundation/text/index.ts'
 import { checkJsonSchema } from '../catalog.ts'
+import type { Surroundings } from '../document-context.ts'
 import type { FieldPath, Remark } from '../finding.ts'
 import { type Fields, fieldsOf } from '../written.ts'
 import { checkNames, targetPath, USUAL_VERSION } from './workflow-names.ts'
@@ -97,11 +98,14 @@ function checkEncrypt(path: JsonValue, at: FieldPath, workflow: Fields): readonl
   return [{ rule: 'encrypt', message, path: at }]
 }
 
-export function checkMigrations(workflow: Fields): readonly Remark[] {
+export function checkMigrations(
+  workflow: Fields,
+  { functions }: Pick<Surroundings, 'functions'>,
+): readonly Remark[] {
   const { migrations, version = USUAL_VERSION } = workflow
   if (!Array.isArray(migrations)) return []
   return migrations.flatMap((one: JsonValue, index: number): readonly Remark[] => {
-    const { from, to, places } = fieldsOf(one)
+    const { from, to, places, data } = fieldsOf(one)
     const at: FieldPath = ['migrations', index]
     const remarks: Remark[] = []
     if (typeof from === 'string' && from === to) {
@@ -119,6 +123,11 @@ export function checkMigrations(workflow: Fields): readonly Remark[] {
     if (earlier < index && typeof from === 'string') {
       const message = `there is a migration from ${from} to ${String(to)} already: keep one`
       remarks.push({ rule: 'version', message, path: [...at, 'from'] })
+    }
+    for (const [rule, { transform }] of (Array.isArray(data) ? data.map(fieldsOf) : []).entries()) {
+      if (typeof transform !== 'string' || transform.includes('{{') || functions(transform) !== null) continue
+      const message = `there is no function \`${transform}\`: export it from a file of the folder, or correct the name`
+      remarks.push({ rule: 'function', message, path: [...at, 'data', rule, 'transform'] })
     }
     // Migrations of older versions led to places that are gone by now.
     if (to !== version) return remarks

@@ -35,7 +35,8 @@ function givenBy(workflow: Fields): Given {
     isMap(correlate) ? Object.keys(fieldsOf(correlate)) : correlate === undefined ? [] : ['default']
   const given = {
     data: [...paths.map(([name = '']) => name), ...Object.keys(fieldsOf(fieldsOf(workflow.data).properties))],
-    isOpen: targets.includes('data'),
+    // A function of a migration may give any name.
+    isOpen: targets.includes('data') || rules.some(({ transform }) => transform !== undefined),
     keys: [
       ...triggers.filter(({ action }) => action !== 'update').flatMap(keysOf),
       ...paths.flatMap(([root, name]) => (root === 'correlation' && name !== undefined ? [name] : [])),

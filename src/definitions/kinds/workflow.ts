@@ -4,6 +4,7 @@
 import * as z from 'zod'
 import {
   FIRE_MODES,
+  MIGRATION_STRATEGIES,
   type MigrationDocument,
   type OnFailureDocument,
   PLACE_TYPES,
@@ -12,6 +13,7 @@ import {
   type TriggerDocument,
   type WorkflowDocument,
 } from '../../core/definitions/documents/index.ts'
+import { assert } from '../../core/foundation/errors/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../core/foundation/time/index.ts'
 import { RETRY_PROFILES } from '../../core/queue/retry/index.ts'
@@ -320,8 +322,8 @@ const migration = () =>
       from: field(name(), 'The older version.'),
       to: field(name(), 'The newer version.'),
       strategy: optional(
-        oneOf('inPlace', 'manual'),
-        '`inPlace`: the instance goes on under the new version. `manual`: so it does, one by one, when a user asks for it with a reason; migrating all passes it over.',
+        oneOf(...MIGRATION_STRATEGIES),
+        '`inPlace`: the instance goes on under the new version. `manual`: so it does, one by one, when a user asks for it with a reason; migrating all passes it over. `newInstance`: it ends, and a new instance takes over its keys, data and tokens.',
         '`inPlace`',
       ),
       places: optional(
@@ -354,10 +356,14 @@ const migration = () =>
                   'needed with `set`; nothing with `default`',
                 ),
               }),
+              z.strictObject({
+                transform: field(reference(), 'A function that returns the new data.'),
+                timeout: optional(duration(1, HOUR), 'How long the function may take.', 'as of the function'),
+              }),
             ]),
           )
           .max(1_000),
-        'What becomes of the data, in order: `rename`, `delete`, `default` or `set`.',
+        'What becomes of the data, in order: `rename`, `delete`, `default`, `set` or `transform`.',
         'it stays as it is',
       ),
     }),
@@ -533,7 +539,7 @@ function resolveWorkflow(input: WorkflowInput, known: Known): WorkflowDocument |
     transitions,
     triggers,
     deadLetter: resolveDeadLetter(input.deadLetter),
-    ...resolveRest(input),
+    ...resolveRest(input, known),
   }
 }
 
@@ -541,7 +547,7 @@ function areAll<T>(list: readonly (T | null)[]): list is readonly T[] {
   return !list.includes(null)
 }
 
-function resolveRest(input: WorkflowInput): Partial<WorkflowDocument> {
+function resolveRest(input: WorkflowInput, known: Known): Partial<WorkflowDocument> {
   const { lock, compatibility, security, migrations = [] } = input
   return {
     ...(input.data === undefined ? {} : { data: input.data as JsonValue }),
@@ -567,7 +573,7 @@ function resolveRest(input: WorkflowInput): Partial<WorkflowDocument> {
             strict: compatibility.strict ?? false,
           },
         }),
-    ...(migrations.length === 0 ? {} : { migrations: migrations.map(resolveMigration) }),
+    ...(migrations.length === 0 ? {} : { migrations: migrations.map((one) => resolveMigration(one, known)) }),
     ...(security === undefined
       ? {}
       : {
@@ -694,13 +700,12 @@ function resolveTrigger(id: string, input: TriggerInput, known: Known): TriggerD
   }
 }
 
-function resolveMigration({
-  from,
-  to,
-  strategy = 'inPlace',
-  places = {},
-  data = [],
-}: MigrationInput): MigrationDocument {
+const TRANSFORM_MS = 15 * SECOND
+
+function resolveMigration(
+  { from, to, strategy = 'inPlace', places = {}, data = [] }: MigrationInput,
+  known: Known,
+): MigrationDocument {
   return {
     from,
     to,
@@ -710,6 +715,12 @@ function resolveMigration({
       if ('rename' in rule) return { rename: targetPath(rule.rename), to: targetPath(rule.to) }
       if ('delete' in rule) return { delete: targetPath(rule.delete) }
       if ('default' in rule) return { default: targetPath(rule.default), value: rule.value as JsonValue }
+      if ('transform' in rule) {
+        const codeHash = known.functions(rule.transform)
+        assert(codeHash !== null, 'the function was looked up before')
+        const usualMs = known.timeouts(rule.transform) ?? TRANSFORM_MS
+        return { transform: rule.transform, codeHash, timeoutMs: milliseconds(rule.timeout, usualMs) }
+      }
       return { set: targetPath(rule.set), value: rule.value }
     }),
   }

@@ -836,6 +836,10 @@ export type InstanceHistory = {
   readonly eventId?: string
   readonly workId?: string
   readonly child?: string
+  /** The instance that took over by a migration. */
+  readonly successor?: string
+  /** The instance that it took over from by a migration. */
+  readonly predecessor?: string
 }
 
 /** An idempotency key and what became of its effect. */
@@ -3215,6 +3219,8 @@ export interface Operations {
         /** The workflow keeps no values in its history: only that it changed is known. */
         readonly hidden?: boolean
       })[]
+      /** The new instance that took over; null: this one goes on, or was only looked at. */
+      readonly successor: string | null
     }
   }
   /** Bring active instances of older versions to the one in force, a page at a time */
@@ -3253,6 +3259,8 @@ export interface Operations {
           /** The workflow keeps no values in its history: only that it changed is known. */
           readonly hidden?: boolean
         })[]
+        /** The new instance that took over; null: this one goes on, or was only looked at. */
+        readonly successor: string | null
       })[]
       /** Of this page. */
       readonly migrated: number

@@ -111,4 +111,4 @@ export type {
   TriggerDocument,
   WorkflowDocument,
 } from './workflow-document.ts'
-export { enforcedClassification, FIRE_MODES, PLACE_TYPES } from './workflow-document.ts'
+export { enforcedClassification, FIRE_MODES, MIGRATION_STRATEGIES, PLACE_TYPES } from './workflow-document.ts'

@@ -28,10 +28,12 @@ const DELAY_LANGUAGE = 5
  * its author excluded, or treat an event otherwise than its author wrote. Enforced classifications, `encrypt` of all values, and
  * `audit: basic` and `none`: it would store or show values that it must not, and compute with encrypted ones. Migrations by hand: it would
  * migrate every instance.
- * 5: `delay` of routes. A node that does not know it would run their jobs at once.
+ * 5: `delay` of routes. A node that does not know it would run their jobs at once. Migrations to a new instance or by a function: it would
+ * migrate otherwise.
  */
 export function languageOf(document: DefinitionDocument): number {
   if (document.kind === 'Route' && document.delayMs !== undefined) return DELAY_LANGUAGE
+  if (migratesOtherwise(document)) return DELAY_LANGUAGE
   const hasRetryOn = retriesOf(document).some((retry) => retry?.retryOn !== undefined)
   if (hasRetryOn || hasTriggerTerms(document) || protectsValues(document) || migratesByHand(document))
     return RETRY_ON_LANGUAGE
@@ -71,6 +73,13 @@ function migratesByHand(document: DefinitionDocument): boolean {
   return (
     document.kind === 'Workflow' &&
     document.migrations?.some(({ strategy }) => strategy === 'manual') === true
+  )
+}
+
+function migratesOtherwise(document: DefinitionDocument): boolean {
+  if (document.kind !== 'Workflow') return false
+  return (document.migrations ?? []).some(
+    ({ strategy, data }) => strategy === 'newInstance' || data.some((rule) => 'transform' in rule),
   )
 }
 

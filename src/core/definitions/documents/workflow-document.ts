@@ -113,11 +113,16 @@ export interface TriggerDocument {
   readonly circuit?: CircuitPolicy
 }
 
+export const MIGRATION_STRATEGIES = ['inPlace', 'manual', 'newInstance'] as const
+
 export interface MigrationDocument {
   readonly from: string
   readonly to: string
-  /** The instance continues under the new version. `manual`: only where a user migrates this very instance. */
-  readonly strategy: 'inPlace' | 'manual'
+  /**
+   * `inPlace`: the instance continues under the new version. `manual`: only where a user migrates this very instance.
+   * `newInstance`: it ends, and a new one of the new version takes over its keys, data and tokens.
+   */
+  readonly strategy: (typeof MIGRATION_STRATEGIES)[number]
   /** Old place → new place; a place that is left out keeps its name. */
   readonly places: Readonly<Record<string, string>>
   readonly data: readonly (
@@ -126,6 +131,8 @@ export interface MigrationDocument {
     | { readonly default: string; readonly value: JsonValue }
     /** Target path and an expression over the data as it was. */
     | { readonly set: string; readonly value: string }
+    /** A function; what it returns for the data, as the rules before it left it, is the data. */
+    | { readonly transform: string; readonly codeHash: string; readonly timeoutMs: number }
   )[]
 }
 

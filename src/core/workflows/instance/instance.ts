@@ -196,6 +196,9 @@ export interface HistoryEntry {
   readonly eventId?: EventId
   readonly workId?: WorkId
   readonly child?: InstanceId
+  /** A migration ended it: the instance that took over, and of that one the instance before it. */
+  readonly successor?: InstanceId
+  readonly predecessor?: InstanceId
 }
 
 /** Left out: it was, or is, absent. */

@@ -16,37 +16,13 @@ const NO_DATA: Data = {}
 /** Throws ExpressionError and Refusal. */
 export function createInstance(workflow: Workflow, input: Input<'create'>, env: StepEnv): Draft {
   const { document } = workflow
-  const { start, name, version } = document
+  const { start, version } = document
   const blank = { data: NO_DATA, metadata: input.metadata, correlations: input.keys }
   const assigned = computeChanges(blank, input.assignments)
   checkSchema({ workflow }, assigned.data)
-  const draft = openDraft(
-    workflow,
-    {
-      id: input.id,
-      workflow: name,
-      definition: workflow.hash,
-      version,
-      state: 'active',
-      attention: null,
-      revision: 0,
-      marking: {},
-      data: assigned.data,
-      metadata: assigned.metadata,
-      correlations: assigned.correlations,
-      firings: [],
-      done: [],
-      stays: [],
-      rollBack: null,
-      failure: null,
-      admission: NO_ADMISSION,
-      parent: input.parent,
-      next: { firing: 1, stay: 1, history: 1 },
-      eventId: env.eventId,
-      correlationId: input.correlationId,
-    },
-    env,
-  )
+  const { data, metadata, correlations } = assigned
+  const { id, parent, correlationId } = input
+  const draft = openNew(workflow, { id, data, metadata, correlations, parent, correlationId }, env)
   const changes: readonly DataChange[] = [
     ...Object.entries(input.metadata).map(([key, after]) => ({ path: placeText(['metadata', key]), after })),
     ...input.keys.map((key) => ({ path: placeText(['correlation', key.name]), after: key.value })),
@@ -63,11 +39,48 @@ export function createInstance(workflow: Workflow, input: Input<'create'>, env: 
   })
   announce(draft, 'created')
   learnedEffects(draft, assigned)
-  if (document.lock !== undefined) waitFor(draft, 'lock')
-  else if (document.maxConcurrent !== undefined) waitFor(draft, 'slot')
-  if (draft.now.admission.waitsFor === null) putTokens(draft, [start])
-  else addTokens(draft, start, 1)
+  enterAll(draft, [start])
   return draft
+}
+
+/** Without tokens. */
+export function openNew(
+  workflow: Workflow,
+  given: Pick<Instance, 'id' | 'data' | 'metadata' | 'correlations' | 'parent' | 'correlationId'>,
+  env: StepEnv,
+): Draft {
+  const { name, version } = workflow.document
+  return openDraft(
+    workflow,
+    {
+      ...given,
+      workflow: name,
+      definition: workflow.hash,
+      version,
+      state: 'active',
+      attention: null,
+      revision: 0,
+      marking: {},
+      firings: [],
+      done: [],
+      stays: [],
+      rollBack: null,
+      failure: null,
+      admission: NO_ADMISSION,
+      next: { firing: 1, stay: 1, history: 1 },
+      eventId: env.eventId,
+    },
+    env,
+  )
+}
+
+/** Now, or with its lock and its slot. */
+export function enterAll(draft: Draft, places: readonly string[]): void {
+  const { lock, maxConcurrent } = draft.workflow.document
+  if (lock !== undefined) waitFor(draft, 'lock')
+  else if (maxConcurrent !== undefined) waitFor(draft, 'slot')
+  if (draft.now.admission.waitsFor === null) putTokens(draft, places)
+  else for (const place of places) addTokens(draft, place, 1)
 }
 
 function waitFor(draft: Draft, what: 'lock' | 'slot'): void {
@@ -103,8 +116,10 @@ export function admitInstance(draft: Draft, { to, work }: Input<'admitted'>) {
   }
   if (to === 'lock' && maxConcurrent !== undefined) return waitFor(draft, 'slot')
   // Not always the start: a migration may have renamed it meanwhile.
-  for (const place of Object.keys(now.marking)) {
-    announce(draft, `entered.${place}`, { place })
-    enterPlace(draft, place)
+  for (const [place, tokens] of Object.entries(now.marking)) {
+    for (let count = 0; count < tokens; count += 1) {
+      announce(draft, `entered.${place}`, { place })
+      enterPlace(draft, place)
+    }
   }
 }

@@ -172,12 +172,24 @@ export type InstanceInput =
     }
   | { readonly type: 'cancel'; readonly actor: string; readonly reason: string }
   /** `workflow`: the new one. */
-  | {
-      readonly type: 'migrate'
-      readonly to: Workflow
-      readonly actor: string
-      readonly reason: string
-    }
+  | ({ readonly type: 'migrate' } & MigrationRequest)
+  /** A migration ends it; the instance `by` takes over. */
+  | ({ readonly type: 'replace'; readonly by: InstanceId } & MigrationRequest)
+  /** A new one takes over from the instance `of`, which is on the workflow `from`. */
+  | ({
+      readonly type: 'takeOver'
+      readonly id: InstanceId
+      readonly of: Instance
+      readonly from: Workflow
+    } & MigrationRequest)
+
+export interface MigrationRequest {
+  readonly to: Workflow
+  readonly actor: string
+  readonly reason: string
+  /** What the functions of the migration returned, in the order written. */
+  readonly transformed?: readonly JsonValue[]
+}
 
 export type InstanceEffect =
   /** A job of this instance is to be added. `step` is a `stepName`. */
@@ -259,4 +271,16 @@ export interface MigrationPlan {
   readonly message: string
   readonly marking: Marking
   readonly changes: readonly DataChange[]
+  /** The instance ends, and a new one takes over. */
+  readonly isReplaced: boolean
+  /** What this function returns decides. */
+  readonly needs: TransformCall | null
+}
+
+/** A function that maps the data of an instance. */
+export interface TransformCall {
+  readonly name: string
+  readonly codeHash: string
+  readonly timeoutMs: number
+  readonly input: JsonValue
 }

@@ -6,16 +6,18 @@
 import type { MigrationDocument } from '../../definitions/documents/index.ts'
 import { must } from '../../effects/action/index.ts'
 import { compileExpression, ExpressionError, type Scope } from '../../expression/index.ts'
-import { type DataChange, type Firing, type Instance, markingText } from '../instance/index.ts'
+import { isNumeral, type JsonValue, placeText, stringifyJson } from '../../foundation/json/index.ts'
+import { type Data, type DataChange, type Firing, type Instance, markingText } from '../instance/index.ts'
 import { type Assigned, type Change, checkSchema, computeChanges, learnedEffects, shown } from './assign.ts'
 import type { Draft } from './instance-draft.ts'
 import { refuse } from './machine-refusal.ts'
-import type { InstanceInput, MigrationPlan, Workflow } from './machine-types.ts'
+import type { InstanceInput, MigrationPlan, TransformCall, Workflow } from './machine-types.ts'
 import { parseTarget, readAt } from './nested-data.ts'
 import { beginStay, dropStays } from './token-moves.ts'
 import { instanceScope } from './workflow-scope.ts'
 
 interface Planned {
+  readonly isReplaced: boolean
   readonly placeOf: (place: string) => string
   readonly marking: Readonly<Record<string, number>>
   readonly assigned: Assigned
@@ -27,17 +29,44 @@ export function planMigration(
   to: Workflow,
   instance: Instance,
   scope: Scope = {},
+  transformed: readonly JsonValue[] = [],
 ): MigrationPlan {
-  const planned = plan(from, to, instance, scope)
-  if (typeof planned === 'string')
-    return { ok: false, message: planned, marking: instance.marking, changes: [] }
-  const { marking, assigned } = planned
-  const message = `goes on under version ${to.document.version}`
-  return { ok: true, message, marking, changes: assigned.changes }
+  const none = { ok: false, marking: instance.marking, changes: [], isReplaced: false }
+  try {
+    const planned = plan(from, to, instance, scope, transformed)
+    if (typeof planned === 'string') return { ...none, message: planned, needs: null }
+    const { marking, assigned, isReplaced } = planned
+    const { version } = to.document
+    const message = isReplaced
+      ? `a new instance of version ${version} takes over`
+      : `goes on under version ${version}`
+    return { ok: true, message, marking, changes: assigned.changes, isReplaced, needs: null }
+  } catch (error) {
+    if (error instanceof Needed)
+      return { ...none, message: `the function ${error.call.name} has to be called`, needs: error.call }
+    throw error
+  }
+}
+
+/** The result of a function is not there yet. */
+class Needed extends Error {
+  override readonly name = 'Needed'
+  readonly call: TransformCall
+
+  constructor(call: TransformCall) {
+    super(`the result of ${call.name} is needed`)
+    this.call = call
+  }
 }
 
 /** A text: why not. */
-function plan(from: Workflow, to: Workflow, instance: Instance, scope: Scope): Planned | string {
+export function plan(
+  from: Workflow,
+  to: Workflow,
+  instance: Instance,
+  scope: Scope,
+  transformed: readonly JsonValue[] = [],
+): Planned | string {
   const [before, after] = [from.document.version, to.document.version]
   if (from.document.name !== to.document.name) return 'it is another workflow'
   if (instance.state !== 'active') return `the instance is ${instance.state}`
@@ -50,14 +79,34 @@ function plan(from: Workflow, to: Workflow, instance: Instance, scope: Scope): P
   const placeOf = (place: string) => (Object.hasOwn(places, place) ? (places[place] as string) : place)
   const fault = findUncovered(from, to, instance, placeOf)
   if (fault !== null) return fault
+  const isReplaced = rule?.strategy === 'newInstance'
+  const obstacle = isReplaced ? findObstacle(from, instance) : null
+  if (obstacle !== null) return obstacle
   try {
-    const assigned = computeChanges(instance, changesOf({ from, to }, instance, scope, rule?.data ?? []))
+    const changes = changesOf({ from, to }, instance, scope, rule?.data ?? [], transformed)
+    const assigned = computeChanges(instance, changes)
     checkSchema({ workflow: to }, assigned.data)
-    return { placeOf, marking: movedMarking(instance, placeOf), assigned }
+    return { isReplaced, placeOf, marking: movedMarking(instance, placeOf), assigned }
   } catch (error) {
     if (error instanceof ExpressionError) return error.message
     throw error
   }
+}
+
+/** What would be lost where a new instance takes over. */
+function findObstacle(from: Workflow, { firings, done, parent }: Instance): string | null {
+  const [open] = firings
+  if (open !== undefined)
+    return `${open.name} is under way, and a new instance cannot take it over: wait for its end, or cancel it`
+  if (parent?.waits === true)
+    return `the instance ${parent.instance} waits for this one: migrate it with \`strategy: inPlace\``
+  const kept = done.find(
+    ({ type, name, undone, others }) =>
+      type === 'fire' && !undone && others === undefined && from.transitions.get(name)?.canUndo === true,
+  )
+  return kept === undefined
+    ? null
+    : `${kept.name} is done and can be undone, which a new instance could not: migrate it with \`strategy: inPlace\``
 }
 
 /** Whether a user has to migrate each instance by itself. */
@@ -131,10 +180,12 @@ function changesOf(
   instance: Instance,
   base: Scope,
   rules: MigrationDocument['data'],
+  transformed: readonly JsonValue[],
 ): readonly Change[] {
   const scope = instanceScope(from, instance, base)
   const changes: Change[] = []
   let now = instance
+  let calls = 0
   const add = (change: Change) => {
     changes.push(change)
     now = { ...now, ...computeChanges(now, [change]) }
@@ -152,12 +203,48 @@ function changesOf(
     } else if ('delete' in rule) add({ path: whole(rule.delete) })
     else if ('default' in rule) {
       if (read(whole(rule.default)) === undefined) add({ path: whole(rule.default), value: rule.value })
+    } else if ('transform' in rule) {
+      const { transform: name, codeHash, timeoutMs } = rule
+      const { data, metadata, correlations } = now
+      const keys = Object.fromEntries(correlations.map((key) => [key.name, key.value]))
+      const input = {
+        data,
+        metadata,
+        correlation: keys,
+        from: from.document.version,
+        to: to.document.version,
+      }
+      const result = transformed[calls]
+      calls += 1
+      if (result === undefined) throw new Needed({ name, codeHash, timeoutMs, input })
+      for (const change of mappedData(name, data, result)) add(change)
     } else {
       const value = must(compileExpression(rule.value, to.keyed)).expression.read(scope)
       if (value !== undefined) add({ path: whole(rule.set), value })
     }
   }
   return changes
+}
+
+/** Member by member: what a function left as it was is no change. Throws ExpressionError. */
+function mappedData(name: string, before: Data, after: JsonValue): readonly Change[] {
+  if (typeof after !== 'object' || after === null || Array.isArray(after) || isNumeral(after)) {
+    throw new ExpressionError(
+      'type',
+      `the function ${name} returned no object: it returns the new data`,
+      'data',
+    )
+  }
+  const data = after as Data
+  const gone = Object.keys(before).filter((key) => !Object.hasOwn(data, key))
+  const isSame = (key: string, value: JsonValue) =>
+    Object.hasOwn(before, key) && stringifyJson(before[key] as JsonValue) === stringifyJson(value)
+  return [
+    ...gone.map((key) => ({ path: placeText(['data', key]) })),
+    ...Object.entries(data).flatMap(([key, value]) =>
+      isSame(key, value) ? [] : [{ path: placeText(['data', key]), value }],
+    ),
+  ]
 }
 
 /** A bare target belongs to the data. */
@@ -167,10 +254,10 @@ function whole(path: string): string {
 
 export function migrateInstance(
   draft: Draft,
-  { to, actor, reason }: Extract<InstanceInput, { readonly type: 'migrate' }>,
+  { to, actor, reason, transformed }: Extract<InstanceInput, { readonly type: 'migrate' }>,
 ): void {
   const { now, workflow: from } = draft
-  const planned = plan(from, to, now, draft.scope)
+  const planned = plan(from, to, now, draft.scope, transformed)
   if (typeof planned === 'string') refuse('cannot_migrate', planned)
   const { placeOf, marking, assigned } = planned
   const moved = Object.entries(now.marking).flatMap(([place, tokens]) =>

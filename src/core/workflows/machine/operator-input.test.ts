@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { WorkId } from '../../foundation/ids/index.ts'
+import type { InstanceId, WorkId } from '../../foundation/ids/index.ts'
 import { created, makeCase, makeEnv } from './case.fixture.ts'
 import {
   compileWorkflow,
@@ -8,6 +8,7 @@ import {
   type PastEntry,
   planMigration,
   rebuildInstance,
+  stepInstance,
   stepScope,
 } from './index.ts'
 import { EMIT, type Sketch, sketchWorkflow } from './nets.fixture.ts'
@@ -249,6 +250,25 @@ describe('migrations', () => {
       code: 'cannot_migrate',
     })
     expect(planMigration(old, next(extra), one.now()).ok).toBe(false)
+  })
+
+  test('[WF27] a new instance has the tokens, data and keys, and the old one has ended', () => {
+    const one = start()
+    const [rule] = next().document.migrations ?? []
+    const to = next({ migrations: [{ ...rule!, strategy: 'newInstance' }] })
+    expect(planMigration(old, to, one.now())).toMatchObject({ ok: true, isReplaced: true, marking: { b: 1 } })
+    const before = one.now()
+    const by = 'ins_2' as InstanceId
+    const taking = { type: 'takeOver', id: by, of: before, from: old, to, ...who } as const
+    const begun = stepInstance(to, null, taking, makeEnv())
+    one.step({ type: 'replace', by, to, ...who })
+    expect(one.now()).toMatchObject({ state: 'cancelled', version: '1.0.0' })
+    expect(one.history().at(-1)).toMatchObject({ type: 'migrated', successor: by, state: 'cancelled' })
+    expect(begun).toMatchObject({
+      ok: true,
+      instance: { id: by, marking: { b: 1 }, data: { m: 4, d: 1, s: 5 }, stays: [{ place: 'b' }], done: [] },
+      history: [{ type: 'created', put: ['b'], predecessor: before.id }],
+    })
   })
 
   test('[WF10] a firing continues only where its transition takes from the same places', () => {

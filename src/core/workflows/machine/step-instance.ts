@@ -25,6 +25,7 @@ import { Refusal, refuse } from './machine-refusal.ts'
 import type { InstanceInput, StepEnv, StepInstance, Stepped, Transition, Workflow } from './machine-types.ts'
 import { migrateInstance } from './migrate-instance.ts'
 import { cancelByOperator, editByOperator, fireByOperator, moveByOperator } from './operator-input.ts'
+import { replaceInstance, takeOver } from './replace-instance.ts'
 import { findHeld } from './token-moves.ts'
 
 type Input<Type extends InstanceInput['type']> = Extract<InstanceInput, { readonly type: Type }>
@@ -51,11 +52,14 @@ const TOLD: ReadonlySet<InstanceInput['type']> = new Set([
   'move',
   'edit',
   'migrate',
+  'replace',
+  'takeOver',
 ])
 
 function decide(workflow: Workflow, instance: Instance | null, input: InstanceInput, env: StepEnv): Draft {
   let draft: Draft
   if (input.type === 'create') draft = createInstance(workflow, input, env)
+  else if (input.type === 'takeOver') draft = takeOver(input, env)
   else {
     if (instance === null) refuse('gone', 'there is no such instance')
     if (instance.state !== 'active' && !isLate(instance, input)) {
@@ -82,7 +86,7 @@ function close(draft: Draft, before: Instance | null): Stepped {
   return { ok: true, instance, history, effects }
 }
 
-function apply(draft: Draft, input: Exclude<InstanceInput, { readonly type: 'create' }>) {
+function apply(draft: Draft, input: Exclude<InstanceInput, { readonly type: 'create' | 'takeOver' }>) {
   switch (input.type) {
     case 'admitted':
       return admitInstance(draft, input)
@@ -119,6 +123,8 @@ function apply(draft: Draft, input: Exclude<InstanceInput, { readonly type: 'cre
       return cancelByOperator(draft, input)
     case 'migrate':
       return migrateInstance(draft, input)
+    case 'replace':
+      return replaceInstance(draft, input)
     default:
       return unreachable(input)
   }

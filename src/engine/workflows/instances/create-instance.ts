@@ -53,7 +53,7 @@ export interface CreateDeps {
   readonly instances: Instances
 }
 
-function instanceIdOf(work: WorkId): InstanceId {
+export function instanceIdOf(work: WorkId): InstanceId {
   return `ins_${work.slice(work.indexOf('_') + 1)}` as InstanceId
 }
 

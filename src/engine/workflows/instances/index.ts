@@ -7,4 +7,5 @@ export { deadLetterOfItems, failedFiring, itemsOfFiring, resumeFiring, withItem 
 export type { InstancePlan, Loaded, Origin, SteppedOk } from './instance-types.ts'
 export { type Instances, makeInstances, originOfEvent, orRefused } from './instances.ts'
 export { refusalError, unknownName } from './machine-refusals.ts'
+export { type MigrationOrder, makeMigrator } from './migrate-instance.ts'
 export { FOREVER_MS, KeyRefused } from './plan-instance-change.ts'

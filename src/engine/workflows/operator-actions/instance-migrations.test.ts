@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { makeStaticCode } from '../../../adapters/code-static/index.ts'
 import type { WorkflowDocument } from '../../../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT } from '../../../core/foundation/ids/index.ts'
 import type { HistoryEntry } from '../../../core/workflows/instance/index.ts'
@@ -154,6 +155,144 @@ describe('[MG9] a manual migration', () => {
     })
     expect((await look(world, one)).version).toBe('2.0.0')
     expect((await look(world, other)).version).toBe('1.0.0')
+  })
+})
+
+describe('[MG10] a new instance', () => {
+  const [rule] = NEXT.migrations ?? []
+  const REPLACING = { ...NEXT, migrations: [{ ...rule!, strategy: 'newInstance' as const }] }
+
+  test('[MG11] takes over keys, data and tokens in the commit that ends the old one', async () => {
+    const { world, node, migrations, instanceActions } = await start()
+    const { id } = await open(world, node)
+    await apply(world, node, REPLACING)
+    const dry = await heard(world, migrations.one(ANN, id, DRY))
+    expect(dry).toMatchObject({ ok: true, successor: null, message: expect.stringContaining('takes over') })
+    expect((await look(world, { id })).state).toBe('active')
+    const { successor } = await heard(world, migrations.one(ANN, id, RUN))
+    const old = await look(world, { id })
+    expect(old).toMatchObject({ state: 'cancelled', version: '1.0.0' })
+    const next = await look(world, { id: successor! })
+    expect(next).toMatchObject({
+      state: 'active',
+      version: '2.0.0',
+      marking: { board: 1 },
+      data: { case: 'o-d1', priority: 'v-prioritise' },
+      correlations: [{ name: 'order', value: 'o-d1' }],
+      correlationId: old.correlationId,
+      done: [],
+    })
+    const entries = async (of: string) =>
+      (await world.reads.instanceHistory(of as never, { after: 0, limit: 100 })).map(
+        ({ body }) => JSON.parse(body) as HistoryEntry,
+      )
+    expect((await entries(id)).at(-1)).toMatchObject({
+      type: 'migrated',
+      successor,
+      actor: 'ann',
+      comment: 'new board',
+    })
+    expect((await entries(successor!))[0]).toMatchObject({ type: 'created', predecessor: id, put: ['board'] })
+    // Asked again, nothing happens a second time.
+    expect(await refusal(world, migrations.one(ANN, id, RUN))).toMatchObject({ code: 'cannot_migrate' })
+    // The key is the new one's: no second instance begins.
+    const calls = world.calls.length
+    await heard(
+      world,
+      open(world, node).catch(() => null),
+    )
+    expect(world.calls).toHaveLength(calls)
+    const fired = { transition: 'close', input: null, comment: null }
+    expect((await heard(world, instanceActions.fire(ANN, successor!, fired))).state).toBe('completed')
+  })
+
+  test('is refused while something is under way, and where something could not be undone', async () => {
+    const { world, node, migrations, instanceActions } = await start()
+    const { id } = await open(world, node)
+    const undoable = {
+      ...TRIAGE,
+      version: '1.5.0',
+      transitions: TRIAGE.transitions.map((one) =>
+        one.name === 'prioritise' ? { ...one, undo: one.do! } : one,
+      ),
+      compatibility: { supported: ['1.0.0'], deprecationWarnings: true, strict: false },
+    }
+    await apply(world, node, undoable)
+    await heard(world, migrations.one(ANN, id, RUN))
+    await apply(world, node, {
+      ...REPLACING,
+      migrations: REPLACING.migrations.map((one) => ({ ...one, from: '1.5.0' })),
+    })
+    expect(await refusal(world, migrations.one(ANN, id, RUN))).toMatchObject({
+      code: 'cannot_migrate',
+      message: expect.stringContaining('prioritise is done and can be undone'),
+    })
+    expect((await look(world, { id })).state).toBe('active')
+    const cancel = await heard(world, instanceActions.cancel(ANN, id, { reason: 'over' }))
+    expect(cancel.state).toBe('cancelled')
+  })
+})
+
+describe('[MG12] a function maps the data', () => {
+  const functions = {
+    shorten: (input: unknown) => {
+      const { data, from } = input as { data: Record<string, string>; from: string }
+      return { case: data.order!.toUpperCase(), from }
+    },
+    fails: () => {
+      throw new Error('no such case')
+    },
+    emits: (_input: unknown, context: { emit(subject: string, data: unknown): void }) => {
+      context.emit('a.b', {})
+      return {}
+    },
+    lists: () => [1],
+    never: () => new Promise(() => {}),
+  }
+  const mapped = async (
+    transform: keyof typeof functions,
+    strategy: 'inPlace' | 'newInstance' = 'inPlace',
+  ) => {
+    const world = makeWorld(made)
+    const node = await world.node({ documents: documents(TRIAGE), functions: functions as never })
+    const { id } = await open(world, node)
+    const codeHash = makeStaticCode(functions as never).find(transform, DEFAULT_TENANT)!
+    const data = [{ transform, codeHash, timeoutMs: 1_000 }]
+    await apply(world, node, {
+      ...NEXT,
+      migrations: NEXT.migrations!.map((one) => ({ ...one, strategy, data })),
+    })
+    return { world, id, ...node.engine.workflows }
+  }
+
+  test.each(['inPlace', 'newInstance'] as const)('and what it returns is the data: %s', async (strategy) => {
+    const { world, id, migrations } = await mapped('shorten', strategy)
+    const changes = [{ path: 'data.case', after: 'O-D1' }]
+    expect(await heard(world, migrations.one(ANN, id, DRY))).toMatchObject({
+      ok: true,
+      changes: expect.arrayContaining(changes),
+    })
+    const { successor } = await heard(world, migrations.one(ANN, id, RUN))
+    const { data, version } = await look(world, { id: successor ?? id })
+    expect([data, version]).toEqual([{ case: 'O-D1', from: '1.0.0' }, '2.0.0'])
+  })
+
+  test.each([
+    ['fails', 'no such case'],
+    ['emits', 'it may not emit events'],
+    ['lists', 'returned no object'],
+    ['never', 'longer than 1000 ms'],
+  ] as const)('[MG12] %s: the instance stays on its version', async (transform, why) => {
+    const { world, id, migrations } = await mapped(transform)
+    const before = await world.reads.instance(id)
+    const asked = migrations.one(ANN, id, RUN)
+    asked.catch(() => {})
+    await world.pass(2_000)
+    expect(await refusal(world, asked)).toMatchObject({
+      code: 'cannot_migrate',
+      message: expect.stringContaining(why),
+    })
+    expect(await world.reads.instance(id)).toEqual(before)
   })
 })
 

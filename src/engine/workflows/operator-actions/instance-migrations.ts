@@ -8,6 +8,7 @@
 import { makeCache } from '../../../core/foundation/cache/index.ts'
 import { AppError } from '../../../core/foundation/errors/index.ts'
 import type { InstanceId, TenantId } from '../../../core/foundation/ids/index.ts'
+import type { JsonValue } from '../../../core/foundation/json/index.ts'
 import { canEndFrom } from '../../../core/workflows/analysis/index.ts'
 import {
   type DataChange,
@@ -16,11 +17,23 @@ import {
   type Marking,
   markingText,
 } from '../../../core/workflows/instance/index.ts'
-import { isManualMigration, planMigration, type Workflow } from '../../../core/workflows/machine/index.ts'
-import type { EngineBase } from '../../commit/index.ts'
+import {
+  isManualMigration,
+  type MigrationPlan,
+  planMigration,
+  type Workflow,
+} from '../../../core/workflows/machine/index.ts'
+import { type EngineBase, orConflict, RACES_MAX, retrying } from '../../commit/index.ts'
 import type { Registry } from '../../definitions/index.ts'
-import { type Instances, type Loaded, refusalError } from '../instances/index.ts'
+import {
+  type Instances,
+  type Loaded,
+  type MigrationOrder,
+  makeMigrator,
+  refusalError,
+} from '../instances/index.ts'
 import { NO_REASON, type Operator } from './instance-actions.ts'
+import { callTransform } from './transform-data.ts'
 import { assertSees, seesClear } from './workflow-permissions.ts'
 
 const ENDS_MAX = 1_000
@@ -35,6 +48,8 @@ export interface MigrationResult {
   readonly before: Marking
   readonly after: Marking
   readonly changes: readonly DataChange[]
+  /** The new instance that took over; null: this one goes on. */
+  readonly successor: InstanceId | null
 }
 
 export interface MigratedPage {
@@ -45,6 +60,12 @@ export interface MigratedPage {
   /** Instances of the requested versions that are not on the new one, counted up to the limit; includes refused ones. */
   readonly left: number
   readonly nextCursor: string | null
+}
+
+interface Judged {
+  readonly result: MigrationResult
+  /** null: it is refused. */
+  readonly order: Omit<MigrationOrder, 'actor' | 'reason'> | null
 }
 
 export interface MigrateRequest {
@@ -65,12 +86,13 @@ export interface Migrations {
 }
 
 export function makeMigrations(
-  deps: Pick<EngineBase, 'store' | 'log' | 'wake'> & {
+  deps: Pick<EngineBase, 'store' | 'log' | 'wake' | 'code' | 'clock' | 'ids' | 'unitOfWork'> & {
     readonly instances: Instances
     readonly registry: Pick<Registry, 'workflow'>
   },
 ): Migrations {
   const { store, instances, registry, log } = deps
+  const migrator = makeMigrator(deps)
 
   const deployed = (tenant: TenantId, name: string): Workflow => {
     const workflow = registry.workflow(tenant, name)
@@ -103,7 +125,7 @@ export function makeMigrations(
     loaded: Loaded,
     to: Workflow,
     isChosen: boolean,
-  ): Promise<MigrationResult> => {
+  ): Promise<Judged> => {
     const { instance } = loaded
     const about = {
       id: instance.id,
@@ -111,26 +133,48 @@ export function makeMigrations(
       to: to.document.version,
       before: instance.marking,
     }
-    const refused = (message: string): MigrationResult => ({
-      ...about,
-      ok: false,
-      message,
-      after: instance.marking,
-      changes: [],
+    const refused = (message: string): Judged => ({
+      result: { ...about, ok: false, message, after: instance.marking, changes: [], successor: null },
+      order: null,
     })
     if (instance.state !== 'active') return refused(`the instance is ${instance.state}`)
     if (instance.definition === to.hash) return refused('it is on the version in force already')
-    const { scope } = instances.envOf(await instances.originOf(operator.tenant, instance))
-    const plan = planMigration(loaded.workflow, to, instance, scope)
-    if (!plan.ok) return refused(plan.message)
     if (isManualMigration(instance.version, to) && !isChosen)
       return refused('its migration is manual: migrate this instance by itself, with a reason')
+    const { plan, transformed } = await planned(operator, loaded, to)
+    if (!plan.ok) return refused(plan.message)
     if (!mayEnd(to, plan.marking))
       return refused('its tokens could never reach an end of the new version: map their places otherwise')
     const changes = seesClear(operator, loaded.workflow.document)
       ? plan.changes
       : plan.changes.map(({ path }): DataChange => ({ path, hidden: true }))
-    return { ...about, ok: true, message: plan.message, after: plan.marking, changes }
+    const { message, marking: after, isReplaced } = plan
+    return {
+      result: { ...about, ok: true, message, after, changes, successor: null },
+      order: { loaded, to, transformed, isReplaced },
+    }
+  }
+
+  /** With what its functions return. */
+  const planned = async (
+    operator: Operator,
+    { workflow, instance }: Loaded,
+    to: Workflow,
+  ): Promise<{ readonly plan: MigrationPlan; readonly transformed: readonly JsonValue[] }> => {
+    const origin = await instances.originOf(operator.tenant, instance)
+    const { scope } = instances.envOf(origin)
+    const transformed: JsonValue[] = []
+    for (;;) {
+      const plan = planMigration(workflow, to, instance, scope, transformed)
+      if (plan.needs === null || origin.stored === null) return { plan, transformed }
+      const { name } = plan.needs
+      const called = await callTransform(deps, origin.stored, plan.needs)
+      if (called.ok) transformed.push(called.value)
+      else {
+        const why = seesClear(operator, workflow.document) ? `: ${called.error}` : ''
+        return { plan: { ...plan, message: `the function ${name} failed${why}` }, transformed }
+      }
+    }
   }
 
   const run = async (
@@ -140,29 +184,44 @@ export function makeMigrations(
     { dryRun, reason }: MigrateRequest,
     isOne: boolean,
   ): Promise<MigrationResult> => {
-    const judged = await judge(operator, loaded, to, isOne && (dryRun || reason !== null))
-    if (!judged.ok || dryRun) return judged
-    const stepped = await instances.apply(operator.tenant, judged.id, {
-      type: 'migrate',
-      to,
-      actor: operator.actor,
-      reason: reason ?? NO_REASON,
-    })
-    if (!stepped.ok) return { ...judged, ok: false, message: stepped.refused.message, changes: [] }
-    logAction(operator, stepped.instance, judged, reason)
-    deps.wake()
-    return { ...judged, after: stepped.instance.marking }
+    const { id } = loaded.instance
+    const runOnce = async (now: Loaded, retry: () => Promise<MigrationResult>): Promise<MigrationResult> => {
+      const { result, order } = await judge(operator, now, to, isOne && (dryRun || reason !== null))
+      if (order === null || dryRun) return result
+      const who = { actor: operator.actor, reason: reason ?? NO_REASON }
+      const migrated = await migrator(operator.tenant, { ...order, ...who })
+      // Another change was first: its data may be other data.
+      if (migrated === 'raced') return retry()
+      if ('refused' in migrated)
+        return { ...result, ok: false, message: migrated.refused.message, changes: [] }
+      const { instance } = migrated
+      const successor = instance.id === id ? null : instance.id
+      logAction(operator, now.instance, { ...result, successor }, reason)
+      deps.wake()
+      return { ...result, after: instance.marking, successor }
+    }
+    let isFirst = true
+    return retrying(
+      RACES_MAX,
+      async (retry) => {
+        const now = isFirst ? loaded : await load(operator, id)
+        isFirst = false
+        return runOnce(now, retry)
+      },
+      orConflict('the instance changes without end; try again'),
+    )
   }
 
   const logAction = (
     operator: Operator,
     instance: Instance,
-    { from, to }: MigrationResult,
+    { from, to, successor }: MigrationResult,
     reason: string | null,
   ) => {
     const { id, workflow, correlationId } = instance
     const about = { tenant: operator.tenant, instance: id, workflow, version: to, from, correlationId }
-    log.info('instance.migrated', { ...about, actor: operator.actor, reason })
+    const next = successor === null ? {} : { successor }
+    log.info('instance.migrated', { ...about, ...next, actor: operator.actor, reason })
   }
 
   /** The definitions to go through, in a fixed order, so that a cursor means the same in every page. */
@@ -231,7 +290,7 @@ export function makeMigrations(
       if (!(error instanceof AppError)) throw error
       const { id, version, marking } = row
       const about = { id, from: version, to: to.document.version, before: marking, after: marking }
-      return { ...about, ok: false, message: error.message, changes: [] }
+      return { ...about, ok: false, message: error.message, changes: [], successor: null }
     }
   }
 }

@@ -6,6 +6,7 @@ import { closest } from '../../../core/foundation/text/index.ts'
 import type { Data } from '../../../core/workflows/instance/index.ts'
 import type { Workflow } from '../../../core/workflows/machine/index.ts'
 import type { Encryption } from '../../../ports/encryption.ts'
+import type { EngineBase } from '../../commit/index.ts'
 import type { Registry } from '../../definitions/index.ts'
 import type { Started, Starter } from '../starts/index.ts'
 import {
@@ -37,11 +38,12 @@ export interface WorkflowOperatorApi {
 }
 
 export function makeWorkflowOperatorApi(
-  deps: Omit<InstanceActionDeps, 'hide'> & {
-    readonly encryption: Encryption
-    readonly registry: Pick<Registry, 'workflow' | 'workflows' | 'pinnedWorkflow'>
-    readonly starter: Pick<Starter, 'start' | 'triggerOf'>
-  },
+  deps: Omit<InstanceActionDeps, 'hide'> &
+    Pick<EngineBase, 'code' | 'clock' | 'ids' | 'unitOfWork'> & {
+      readonly encryption: Encryption
+      readonly registry: Pick<Registry, 'workflow' | 'workflows' | 'pinnedWorkflow'>
+      readonly starter: Pick<Starter, 'start' | 'triggerOf'>
+    },
 ): WorkflowOperatorApi {
   const { starter, registry } = deps
   const reading = makeInstanceReading(deps)
