@@ -10,7 +10,7 @@ import { checkOwner, type Pause } from './app/data-owner.ts'
 import type { Env } from './app/demo-in-dev.ts'
 import { engineConfigOf, nodeName } from './app/engine-config.ts'
 import { watchWrites } from './app/failed-writes.ts'
-import { loadDefinitions, refuseErrors } from './app/load-definitions.ts'
+import { type DeployedVars, loadDefinitions, refuseOwnErrors } from './app/load-definitions.ts'
 import { makeFolders, refuseOwnFiles } from './app/machine-checks.ts'
 import { type AdminKey, resolveAdminKey } from './app/node-keys.ts'
 import { makeNodeServer } from './app/node-server.ts'
@@ -91,9 +91,9 @@ export async function startApp(options: AppOptions): Promise<App> {
   // With a dot, because the data folder may be inside the folder of definitions, where copies would be read as
   // definitions.
   const code = makeBundleCode({ sdk, copies: join(config.dataFolder, '.code'), builtIn })
-  const load = () => loadDefinitions(config, env, builtIn, code)
+  const load = (beside?: DeployedVars) => loadDefinitions(config, env, builtIn, code, beside)
   const loadedFirst = await load()
-  refuseErrors(loadedFirst)
+  refuseOwnErrors(loadedFirst)
   // Not earlier: invalid definitions leave nothing behind.
   await makeFolders(config)
   const opened = await openStore(config)

@@ -50,6 +50,7 @@ export async function applyFolder(deps: FolderDeps, loaded: LoadedFolder): Promi
     try {
       return await deps.definitions.apply(DEFAULT_TENANT, {
         definitions: loaded.definitions,
+        refilled: loaded.refilled,
         managedBy: deps.owner,
         prune: false,
         isWithoutFolder: deps.isAlone && deps.owner !== 'folder',

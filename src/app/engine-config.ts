@@ -35,6 +35,7 @@ export function engineConfigOf(
     version: packageVersion(),
     vars,
     environment: config.environment,
+    varSettings: config.vars,
     node: node as NodeId,
     roles: new Set(config.roles),
     isShared: config.store.kind === 'postgres',

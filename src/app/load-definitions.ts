@@ -2,17 +2,20 @@
 
 import { type BundleCode, makeBundleCode } from '../adapters/code-bundle/index.ts'
 import type { Config } from '../config/index.ts'
+import type { VarSettings } from '../core/definitions/documents/index.ts'
 import { EMPTY_CODE_FOLDER } from '../core/effects/function/index.ts'
 import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
 import type { StreamList } from '../core/ingest/bus-message/index.ts'
 import { type EnvNames, isEnvReadable } from '../core/secrets/index.ts'
 import {
+  compileDefinitions,
   type DefinitionFile,
   type Finding,
   hasErrors,
   type LoadDeps,
   type LoadedFolder,
   loadFolder,
+  RULES,
   streamsOf,
 } from '../definitions/index.ts'
 import type { Code } from '../ports/code.ts'
@@ -38,6 +41,7 @@ export class DefinitionsError extends Error {
 
 const NOTHING_LOADED: LoadedFolder = {
   definitions: [],
+  refilled: [],
   findings: [],
   proofs: [],
   files: [],
@@ -49,6 +53,9 @@ const NOTHING_LOADED: LoadedFolder = {
   endpoints: () => [],
 }
 
+/** Deployed documents that define or read `vars`. */
+export type DeployedVars = Pick<LoadDeps, 'varsBeside' | 'filledBeside'>
+
 export type LoadedDefinitions = LoadedFolder & { readonly folder: string | null; readonly loadedAt: number }
 
 export async function loadDefinitions(
@@ -56,13 +63,14 @@ export async function loadDefinitions(
   env: Env,
   builtIn: Code,
   code: BundleCode,
+  /** What is deployed besides the folder; omitted: not known yet. */
+  beside: DeployedVars = {},
 ): Promise<LoadedDefinitions> {
   const folder = config.flowsFolder ?? (isDemo(config) ? demoFolder() : null)
   const loadedAt = Date.now()
-  if (folder === null) {
-    return { folder, loadedAt, ...NOTHING_LOADED }
-  }
   const deps: LoadDeps = {
+    ...beside,
+    varSettings: config.vars,
     functions: (name) => builtIn.find(name, DEFAULT_TENANT),
     readCode: (path, files) => code.read(path, files),
     variables: hasVariable(env, config.environment),
@@ -72,6 +80,10 @@ export async function loadDefinitions(
     busPrefix: config.nats?.prefix,
     streams: streamsOf(DEFAULT_TENANT, config.nats?.streams),
     isEnvReadable: (name) => isEnvReadable(name, config.secretEnv),
+  }
+  if (folder === null) {
+    const { refilled, findings } = compileDefinitions([], deps)
+    return { folder, loadedAt, ...NOTHING_LOADED, refilled, findings }
   }
   const loaded = await followSetting('MILLRACE_FLOWS', folder, () => loadFolder(folder, deps))
   return { folder, loadedAt, ...loaded }
@@ -85,13 +97,22 @@ export function refuseErrors({
   if (hasErrors(findings)) throw new DefinitionsError(folder ?? '', findings, files)
 }
 
+/** Before the store is open: what deployed definitions know of `vars` is not known yet. */
+export function refuseOwnErrors(loaded: LoadedDefinitions): void {
+  refuseErrors({ ...loaded, findings: loaded.findings.filter(({ rule }) => rule !== RULES.unknownVar) })
+}
+
 /** For commands that check a folder without a node: its code is bundled and loaded, and nothing is stored. */
 export function makeCheckDeps(
   environment: Config['environment'],
   busPrefix: string | undefined,
   env: Env,
   /** As a node with this environment has them. `streams` omitted: not known. */
-  allowed: { readonly secretEnv: EnvNames; readonly streams: StreamList | undefined },
+  allowed: {
+    readonly secretEnv: EnvNames
+    readonly streams: StreamList | undefined
+    readonly vars: VarSettings
+  },
 ): LoadDeps {
   const code = makeBundleCode({ sdk, copies: null })
   return {
@@ -103,5 +124,6 @@ export function makeCheckDeps(
     isEnvReadable: (name) => isEnvReadable(name, allowed.secretEnv),
     variables: hasVariable(env, environment),
     refusesLiterals: environment === 'PROD',
+    varSettings: allowed.vars,
   }
 }

@@ -23,6 +23,7 @@ type ApiBeside = Pick<
   | 'busPrefix'
   | 'natsStreams'
   | 'secretEnv'
+  | 'varSettings'
   | 'runCheck'
   | 'variableNames'
   | 'confirmCopy'

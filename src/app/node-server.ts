@@ -59,6 +59,7 @@ export function makeNodeServer(
     busPrefix: config.nats?.prefix,
     natsStreams: config.nats?.streams,
     secretEnv: config.secretEnv,
+    varSettings: config.vars,
     demo,
     idempotency,
     vetSubscription: (tenant, document, beside = []) =>

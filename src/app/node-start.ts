@@ -4,7 +4,7 @@ import type { OperatorLog } from '../adapters/log-pino/index.ts'
 import { AppError, messageOf } from '../core/foundation/errors/index.ts'
 import type { HttpApi } from '../http/index.ts'
 import type { Pause } from './data-owner.ts'
-import { type LoadedDefinitions, refuseErrors } from './load-definitions.ts'
+import { type LoadedDefinitions, refuseOwnErrors } from './load-definitions.ts'
 import type { RunningNode } from './run-node.ts'
 
 export interface NodeStart {
@@ -40,7 +40,7 @@ export function makeNodeStart(
   const resume = async (): Promise<RunningNode> => {
     // The folder may have changed since the node paused.
     const definitions = await deps.load()
-    refuseErrors(definitions)
+    refuseOwnErrors(definitions)
     if (run === null) throw new Error('assertion failed: the node is not put together')
     return run(definitions)
   }

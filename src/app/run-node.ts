@@ -3,8 +3,16 @@
 import type { BundleCode } from '../adapters/code-bundle/index.ts'
 import type { OperatorLog } from '../adapters/log-pino/index.ts'
 import type { Config } from '../config/index.ts'
+import {
+  applyVarSettings,
+  type DefinitionDocument,
+  definitionId,
+  filledVarsOf,
+  valuesIn,
+} from '../core/definitions/documents/index.ts'
 import { messageOf } from '../core/foundation/errors/index.ts'
 import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
+import { varsReadBy } from '../definitions/index.ts'
 import type { Demo } from '../demo/index.ts'
 import type { Access, Idempotency } from '../engine/access/index.ts'
 import type { Engine } from '../engine/index.ts'
@@ -22,11 +30,12 @@ import {
   putBackLines,
 } from './definitions-folder.ts'
 import { isDemo } from './demo-in-dev.ts'
-import { type LoadedDefinitions, refuseErrors } from './load-definitions.ts'
+import { type DeployedVars, type LoadedDefinitions, refuseErrors } from './load-definitions.ts'
 import { noteFigures } from './metric-gauges.ts'
 import { type Outbound, vetSubscription } from './outbound.ts'
 import { noteQueueAges } from './queue-ages.ts'
 import type { NodeReadiness } from './readiness.ts'
+import { SettingError } from './setting-error.ts'
 import type { SignedCode } from './signed-code.ts'
 import type { Gate } from './start-gate.ts'
 import { warnOfUnsetSecrets } from './unset-secrets.ts'
@@ -74,11 +83,11 @@ export interface NodeParts {
   readonly outbound: Outbound
   readonly vaults: Vaults
   readonly demo: Demo | null
-  load(): Promise<LoadedDefinitions>
+  load(beside?: DeployedVars): Promise<LoadedDefinitions>
   readonly onNotice: ((text: string) => void) | undefined
 }
 
-export async function runNode(parts: NodeParts, definitions: LoadedDefinitions): Promise<RunningNode> {
+export async function runNode(parts: NodeParts, loaded: LoadedDefinitions): Promise<RunningNode> {
   const { config, clock, log, store, signedCode, engine, access, idempotency, vaults } = parts
   // Code that older jobs are pinned to can be run before anything is claimed, and new code is stored before it is
   // named.
@@ -89,6 +98,8 @@ export async function runNode(parts: NodeParts, definitions: LoadedDefinitions):
   })
   await engine.definitions.load()
   const folder = folderOf(parts)
+  const definitions = await withDeployedVars(parts, loaded)
+  refuseErrors(definitions)
   const objections = await findObjections(folder, definitions)
   refuseErrors({ ...definitions, findings: objections })
   for (const { message, file, line } of objections)
@@ -142,14 +153,48 @@ export async function runNode(parts: NodeParts, definitions: LoadedDefinitions):
   }
 }
 
-function folderOf({ config, engine, code, store, outbound, load }: NodeParts): FolderDeps {
+/** The folder is read again with what deployed definitions know of `vars`, if they know anything that matters to it. */
+async function withDeployedVars(parts: NodeParts, loaded: LoadedDefinitions): Promise<LoadedDefinitions> {
+  const own = new Set(loaded.definitions.map(({ document }) => definitionId(document)))
+  const beside = await deployedVars(parts.engine.definitions)
+  const isAlone = beside.varsBeside.every((one) => own.has(definitionId(one)))
+  const all = isAlone ? loaded : await parts.load(beside)
+  const documents = [...beside.varsBeside, ...all.definitions.map(({ document }) => document)]
+  refuseVarSettings(parts, documents)
+  return all
+}
+
+/** Deployed documents that define or read `vars`, and those that they are filled into as they were written. */
+async function deployedVars(definitions: Engine['definitions']): Promise<Required<DeployedVars>> {
+  // The demo is removed when a folder comes.
+  const items = (await definitions.list(DEFAULT_TENANT)).filter(({ managedBy }) => managedBy !== 'demo')
+  const varsBeside = items
+    .map(({ document }) => document)
+    .filter((one) => one.kind === 'Vars' || varsReadBy(one).length > 0)
+  const filled = varsBeside.filter((one) => Object.keys(filledVarsOf(one)).length > 0)
+  const texts = await Promise.all(filled.map(({ kind, name }) => definitions.one(DEFAULT_TENANT, kind, name)))
+  return { varsBeside, filledBeside: texts.flatMap(({ authored }) => authored ?? []) }
+}
+
+/** Later documents take precedence. */
+function refuseVarSettings({ config, log }: NodeParts, documents: readonly DefinitionDocument[]): void {
+  const vars = new Map(documents.flatMap((one) => (one.kind === 'Vars' ? [[one.name, one] as const] : [])))
+  const values = valuesIn([...vars.values()], config.environment)
+  for (const { setting, name, message } of applyVarSettings(values, config.vars).problems) {
+    if (name !== null) throw new SettingError(setting, `cannot be used: ${message}.`)
+    log.warn('vars.setting-unknown', { setting, todo: message })
+  }
+}
+
+function folderOf(parts: NodeParts): FolderDeps {
+  const { config, engine, code, store, outbound } = parts
   return {
     // Without a folder only the demo could have left definitions behind.
     owner: config.flowsFolder === null ? 'demo' : 'folder',
     isAlone: config.store.kind === 'sqlite',
     ownFolders: [config.dataFolder],
     definitions: engine.definitions,
-    load,
+    load: async () => parts.load(await deployedVars(engine.definitions)),
     keepCode: (loaded) => code.keep(loaded),
     heldByApi: (names) => heldByApi(store.forTenant(DEFAULT_TENANT), names),
     vet: (document, beside) =>

@@ -17,6 +17,7 @@ describe('an empty environment', () => {
   test('gives a working development node', () => {
     expect(resolve({})).toEqual({
       environment: 'DEV',
+      vars: {},
       dataFolder: './data',
       port: 4400,
       host: '127.0.0.1',

@@ -3,6 +3,7 @@
 
 import { getHeapStatistics } from 'node:v8'
 import type { TenantLimits } from '../core/access/callers/index.ts'
+import { VAR_SETTING, type VarSettings } from '../core/definitions/documents/index.ts'
 import { ROLES, type Role } from '../core/queue/node-role/index.ts'
 import { findPlaintext } from './plaintext.ts'
 import {
@@ -16,6 +17,7 @@ import {
   type VaultConfig,
   type VaultLogin,
 } from './schema.ts'
+import { readVarSettings } from './var-settings.ts'
 
 type Value<Name extends keyof typeof SETTINGS> = Exclude<
   ReturnType<(typeof SETTINGS)[Name]['parse']>,
@@ -24,6 +26,8 @@ type Value<Name extends keyof typeof SETTINGS> = Exclude<
 
 export interface Config {
   readonly environment: Value<'environment'>
+  /** `MILLRACE_VAR_<name>`, by name: values of `vars` in place of those of the definitions. */
+  readonly vars: VarSettings
   readonly dataFolder: string
   readonly port: number
   readonly host: string
@@ -201,6 +205,7 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
   const bodyBytesMax = read('bodyBytesMax', context)
   const config = {
     environment,
+    vars: readVarSettings(env, (setting, message) => findings.push({ setting, message })),
     dataFolder,
     port: read('port', context) as number,
     host: read('host', context) as string,
@@ -273,7 +278,13 @@ function findUnknown(env: Readonly<Record<string, string | undefined>>): ConfigF
   const all = [...Object.values(SETTINGS), ...Object.values(CLIENT_SETTINGS)]
   const known = new Set<string>(all.map((setting) => setting.env))
   return Object.keys(env)
-    .filter((name) => name.startsWith('MILLRACE_') && !name.startsWith('MILLRACE_TEST_') && !known.has(name))
+    .filter(
+      (name) =>
+        name.startsWith('MILLRACE_') &&
+        !name.startsWith('MILLRACE_TEST_') &&
+        !name.startsWith(VAR_SETTING) &&
+        !known.has(name),
+    )
     .sort()
     .map((name) => ({
       setting: name,

@@ -1,5 +1,6 @@
 // docs/settings.md, from the list of settings.
 
+import { VAR_SETTING } from '../core/definitions/documents/index.ts'
 import { CLIENT_SETTINGS, SETTINGS } from './schema.ts'
 import { SECRET_NAMES } from './secret-files.ts'
 
@@ -18,6 +19,10 @@ container is given. These are ${secrets.join(', ')}.
 | variable | value | default | meaning |
 |---|---|---|---|
 ${rows.join('\n')}
+
+\`${VAR_SETTING}<name>\` gives \`vars.<name>\` [another value](definitions.md#values-that-differ-by-environment) on this node than the
+definitions, for the tenant of the node: \`${VAR_SETTING}crm=https://crm.example\`. Capitals make no difference. A number, \`true\`, a list or a map is
+written as JSON, and has the type of the defined value; a start with another is refused. Give all nodes of a database the same.
 
 The [commands](cli.md) that talk to a node read two more:
 

@@ -32,6 +32,8 @@ export interface KnownBeside
     | 'environment'
     | 'busPrefix'
     | 'streams'
+    | 'varSettings'
+    | 'filledBeside'
   > {
   readonly profiles: ReadonlyMap<string, ProfileDocument>
   readonly deployedDocuments: readonly DefinitionDocument[]
@@ -78,7 +80,8 @@ export interface CheckAnswers {
   readonly held: ReadonlySet<string>
 }
 
-export interface CheckedFiles extends Pick<Compiled, 'documents' | 'definitions' | 'findings' | 'proofs'> {
+export interface CheckedFiles
+  extends Pick<Compiled, 'documents' | 'definitions' | 'refilled' | 'findings' | 'proofs'> {
   /** Subscriptions whose address is not the deployed one, each with the position of that address. */
   readonly endpoints: readonly Endpoint[]
 }
@@ -137,10 +140,17 @@ async function checkFiles(
     },
     read.documents,
   )
-  const { documents, definitions, proofs } = compiled
+  const { documents, definitions, refilled, proofs } = compiled
   const heavy = findHeavyPatterns(definitions)
   const findings = [...read.findings, ...compiled.findings, ...heavy].sort(compareFindings)
-  return { documents, definitions, proofs, findings, endpoints: compiled.endpoints(deps.deployedDocuments) }
+  return {
+    documents,
+    definitions,
+    refilled,
+    proofs,
+    findings,
+    endpoints: compiled.endpoints(deps.deployedDocuments),
+  }
 }
 
 function outboundOf({

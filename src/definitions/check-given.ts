@@ -68,9 +68,11 @@ export function checkGiven(
   }
   // Rewritten before it is stored: a later change uses the fields of the language.
   const imported = importSubscription(read)?.document ?? read
-  const compiled = compileDefinitions([], { functions: () => null, outbound: null, ...surroundings }, [
-    imported,
-  ])
+  const compiled = compileDefinitions(
+    [],
+    { functions: () => null, outbound: null, fillsVars: false, ...surroundings },
+    [imported],
+  )
   const findings = compiled.findings.map(
     ({ file: _file, line: _line, column: _column, ...finding }, index): FieldFinding => ({
       ...finding,

@@ -8,13 +8,16 @@ import type {
   EnvironmentName,
   ProfileDocument,
   ProviderDocument,
+  VarSettings,
 } from '../core/definitions/documents/index.ts'
+import { definitionId, withFilledVars } from '../core/definitions/documents/index.ts'
 import { closest } from '../core/foundation/text/index.ts'
 import { reportBundle, reportMigrations } from './bundle.ts'
 import { reportAction, reportWorkflows } from './bundle-workflows.ts'
 import { reportUnpublished } from './catalog.ts'
 import type { SensitiveSource } from './document-context.ts'
 import { expandSteps } from './expand-steps.ts'
+import { fillVars, needRefill, type VarsByEnvironment, varsByEnvironment } from './fill-vars.ts'
 import { compareFindings, type FieldPath, type Finding, missing, type Remark } from './finding.ts'
 import { importSpelling } from './import.ts'
 import { importSubscription } from './import-subscriptions.ts'
@@ -33,7 +36,7 @@ import { expandShortForms } from './short-forms.ts'
 import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
 import { type Endpoint, freshEndpoints, reportHeld, reportSubscriptions } from './subscriptions.ts'
 import { listed } from './suggest.ts'
-import { checkVars, knownVars, reportLostVars } from './vars.ts'
+import { checkVarSettings, checkVars, knownVars, reportLostVars } from './vars.ts'
 
 export interface CompileDeps {
   /** The hash of the code that has the function, or null. */
@@ -71,6 +74,14 @@ export interface CompileDeps {
   readonly busPrefix?: string | undefined
   /** Which streams of the bus its sources may read; omitted: not known. */
   readonly streams?: ReadableStreams | undefined
+  /** What the settings of the node say of `vars`; omitted: nothing. */
+  readonly varSettings?: VarSettings
+  /** Deployed documents besides the files, for `vars` alone; omitted: `deployedDocuments`. */
+  readonly varsBeside?: readonly DefinitionDocument[]
+  /** Those of `varsBeside` that values of `vars` are filled into, as they were written. */
+  readonly filledBeside?: readonly DefinitionFile[]
+  /** Whether `{{ vars.x }}` may stand for a number or a duration: it is filled in again when the value changes. */
+  readonly fillsVars?: boolean
   /** Whether the API has a subscription of this name. */
   readonly isHeld?: (name: string) => boolean
 }
@@ -85,6 +96,8 @@ export interface Compiled {
   readonly documents: readonly DefinitionDocument[]
   /** The same, each with what was written. */
   readonly definitions: readonly Definition[]
+  /** Deployed definitions besides the files into which other values of `vars` are filled now. */
+  readonly refilled: readonly Definition[]
   /** By position. An error anywhere means that the whole must not be applied. */
   readonly findings: readonly Finding[]
   /** What is proved about each workflow without an error of its own. */
@@ -109,7 +122,15 @@ export function compileDefinitions(
   coded: readonly ReadDocument[] = [],
 ): Compiled {
   const read = readDocuments(files)
-  const { documents, notes } = importAll([...read.documents, ...coded])
+  const imported = importAll([...read.documents, ...coded])
+  const { notes } = imported
+  const vars = varsByEnvironment(
+    imported.documents.map(({ value }) => value),
+    { ...deps, environment: deps.environment ?? USUAL_ENVIRONMENT },
+  )
+  const beside = readBeside(imported.documents, vars, deps)
+  const documents = [...imported.documents, ...beside].map((one) => fillIn(one, vars, deps))
+  const fromBeside = new Set(documents.slice(imported.documents.length))
   const checked = checkDocuments(documents, deps)
   const known = knownBy(checked.sound, deps)
   const values = documents.map(({ value }) => value)
@@ -118,12 +139,13 @@ export function compileDefinitions(
   const resolved = checked.sound.flatMap((one) => {
     if (isElsewhere(one.document)) return []
     const document = withEncrypted(resolve(one, known), one.document, sensitive)
-    return document === null ? [] : [{ document, read: one.document }]
+    const values = one.document.filled?.values ?? {}
+    return document === null ? [] : [{ document: withFilledVars(document, values), read: one.document }]
   })
-  const definitions = resolved.map(({ document, read: { file: path, text } }) => ({
-    document,
-    authored: { path, text },
-  }))
+  const definitionsOf = (those: readonly Resolved[]) =>
+    those.map(({ document, read: { file: path, text } }) => ({ document, authored: { path, text } }))
+  const definitions = definitionsOf(resolved.filter(({ read: one }) => !fromBeside.has(one)))
+  const refilled = definitionsOf(resolved.filter(({ read: one }) => fromBeside.has(one)))
   const findings: Finding[] = []
   reportTogether(resolved, findings, deps, !checked.isSourceLost)
   const nets = resolved.flatMap(({ document, read }) =>
@@ -133,6 +155,7 @@ export function compileDefinitions(
   return {
     documents: definitions.map(({ document }) => document),
     definitions,
+    refilled,
     proofs,
     findings: distinct([...read.findings, ...notes, ...checked.findings, ...findings].sort(compareFindings)),
     changedKeys(deployedDocuments) {
@@ -165,6 +188,39 @@ function distinct(findings: readonly Finding[]): readonly Finding[] {
     if (seen.has(id)) return false
     seen.add(id)
     return true
+  })
+}
+
+function fillIn(
+  document: ReadDocument,
+  vars: VarsByEnvironment,
+  { fillsVars = true }: CompileDeps,
+): ReadDocument {
+  const kind = kindOf(document)
+  return fillsVars && typeof kind === 'string' ? fillVars(document, kind, vars) : document
+}
+
+/** Deployed definitions whose numbers other values of `vars` would be filled into now. */
+function readBeside(
+  documents: readonly ReadDocument[],
+  vars: VarsByEnvironment,
+  deps: CompileDeps,
+): readonly ReadDocument[] {
+  const written = new Set(documents.map(({ value }) => `${String(value.kind)}/${String(value.name)}`))
+  const due = new Set(
+    needRefill(varsBeside(deps), vars)
+      .map((one) => definitionId(one))
+      .filter((id) => !written.has(id)),
+  )
+  if (due.size === 0) return []
+  // One text may be several definitions, each of which comes with it.
+  const read = importAll(readDocuments(deps.filledBeside ?? []).documents).documents
+  const byId = new Map(read.map((one) => [`${String(one.value.kind)}/${String(one.value.name)}`, one]))
+  return [...byId].flatMap(([id, one]) => {
+    if (!due.has(id)) return []
+    // Nobody wrote it just now: only errors matter.
+    const locate = (remark: Remark) => (remark.severity === undefined ? one.locate(remark) : null)
+    return [{ ...one, locate }]
   })
 }
 
@@ -268,9 +324,9 @@ function reportTogether(
   reportBundle(routes, documents, hasAllSources, workflows)
   reportLostVars(
     resolved.map(({ document, read }) => ({ document, report: reporterOf(read, findings) })),
-    documents.slice(own.length),
-    deployedDocuments,
-    knownVars(own as unknown as readonly ReadDocument['value'][], deployedDocuments),
+    varsBeside(deps).filter(({ kind, name }) => !written.has(`${kind}/${name}`)),
+    varsBeside(deps),
+    knownVars(own as unknown as readonly ReadDocument['value'][], varsBeside(deps)),
   )
   reportMigrations(routes, deployedDocuments)
   for (const { document, report } of routes) {
@@ -331,17 +387,20 @@ export function checkDocuments(
     agents: namesOf('Agent', values, deps),
     workflows: namesOf('Workflow', values, deps),
   }
-  const vars = knownVars(values, deps.deployedDocuments)
+  const vars = knownVars(values, varsBeside(deps))
   for (const document of documents) {
     const kind = kindOf(document)
-    const shape = typeof kind === 'string' ? checkShape(kind, document.value) : []
+    const whole = typeof kind === 'string' ? checkShape(kind, document.value) : []
+    const shape = document.filled?.explain(whole) ?? whole
     const remarks =
       typeof kind === 'string'
         ? [
             ...shape,
             ...declarationOf(kind).check(document.value, around),
             ...(kind === 'Vars' ? [] : checkLiterals(document.value, around.refusesLiteral)),
+            ...(document.filled?.remarks ?? []),
             ...besides(shape, checkVars(document, vars)),
+            ...checkVarSettings(document, deps),
             ...checkSentSecrets(document.value, around),
             ...duplicate(document, first),
           ]
@@ -354,6 +413,10 @@ export function checkDocuments(
     else if (kind !== 'Profile' && kind !== 'Vars') isSourceLost = true
   }
   return { sound, findings, isSourceLost }
+}
+
+function varsBeside({ varsBeside, deployedDocuments = [] }: CompileDeps): readonly DefinitionDocument[] {
+  return varsBeside ?? deployedDocuments
 }
 
 /** One mistake is reported once: what is no expression there, or sees other names, has been told. */

@@ -154,6 +154,7 @@ export const RULES = {
   unknownVar: 'VR3',
   steps: 'SF9',
   delay: 'SF12',
+  varSetting: 'VR14',
 } as const
 
 export type RuleName = keyof typeof RULES

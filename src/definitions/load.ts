@@ -15,6 +15,8 @@ export interface LoadDeps extends CompileDeps {
 export interface LoadedFolder {
   /** Those without an error of their own. */
   readonly definitions: readonly Definition[]
+  /** Deployed definitions besides the folder into which other values of `vars` are filled now. */
+  readonly refilled: readonly Definition[]
   /** An error among them means that nothing of the folder may be applied. */
   readonly findings: readonly Finding[]
   /** What is proved about each workflow. */
@@ -47,10 +49,11 @@ export async function loadFolder(folder: string, deps: LoadDeps): Promise<Loaded
   const functions = (name: string) => known(name)?.codeHash ?? deps.functions(name) ?? otherwise
   const timeouts = (name: string) => known(name)?.timeoutMs ?? deps.timeouts?.(name) ?? null
   const emits = [...(deps.emits ?? []), ...[...read.functions.values()].flatMap((one) => one.emits)]
-  const { definitions, findings, proofs, changedKeys, freshLiterals, heldNames, endpoints } =
+  const { definitions, refilled, findings, proofs, changedKeys, freshLiterals, heldNames, endpoints } =
     compileDefinitions(files, { ...deps, functions, timeouts, emits }, read.documents)
   return {
     definitions,
+    refilled,
     findings: [...findings, ...read.findings].sort(compareFindings),
     proofs,
     files: [...files, ...codeFiles],

@@ -4,6 +4,7 @@
 import { type Document, isScalar, parseAllDocuments } from 'yaml'
 import { JsonError, type JsonValue, parseJson } from '../core/foundation/json/index.ts'
 import { locate, startOf } from './field-positions.ts'
+import type { FilledVars } from './fill-vars.ts'
 import type { Finding, Remark } from './finding.ts'
 import { strictJson } from './json-comments.ts'
 import {
@@ -25,6 +26,8 @@ export interface ReadDocument {
   readonly value: { readonly [key: string]: JsonValue }
   /** False if a part of it could not be read; findings say which. */
   readonly isWhole: boolean
+  /** Values of `vars` that were filled into its numbers and durations. */
+  readonly filled?: FilledVars
   /**
    * Gives a remark its position; null for a part that could not be read anyway, so that one mistake is reported once.
    */

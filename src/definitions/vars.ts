@@ -1,9 +1,16 @@
 // Checks the names of `vars` over all documents: each is defined once, and each that is read is defined.
 
-import { type DefinitionDocument, OWN_VARS } from '../core/definitions/documents/index.ts'
+import {
+  applyVarSettings,
+  type DefinitionDocument,
+  filledVarsOf,
+  OWN_VARS,
+} from '../core/definitions/documents/index.ts'
 import { readFormula, splitTemplateText } from '../core/expression/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import { closest } from '../core/foundation/text/index.ts'
+import type { CompileDeps } from './compile.ts'
+import { valuesWritten } from './fill-vars.ts'
 import type { FieldPath, Finding, Remark } from './finding.ts'
 import { namesWritten } from './kinds/vars.ts'
 import type { ReadDocument } from './read.ts'
@@ -13,7 +20,7 @@ const READ = /^vars\.([A-Za-z_]\w*)/
 /** Their texts are no expressions, or see no `vars`. */
 const BLIND = ['Source', 'Profile', 'Vars']
 /** For people. */
-const PROSE = ['description', 'metadata', 'runbook', 'example']
+const PROSE = ['description', 'metadata', 'runbook', 'example', 'filledVars']
 
 /** Defined names, each with where: valid or not in the files, and deployed beside them. */
 export interface KnownVars {
@@ -63,6 +70,28 @@ function checkDefined(document: ReadDocument, { deployed, first }: KnownVars): r
     if (here !== null) first.set(name, here)
     return elsewhere === undefined ? [] : [remark(`by the deployed Vars \`${elsewhere}\``)]
   })
+}
+
+/** A setting of the node that does not fit what is defined here. */
+export function checkVarSettings(
+  document: ReadDocument,
+  { varSettings = {}, environment = 'DEV' }: Pick<CompileDeps, 'varSettings' | 'environment'>,
+): readonly Remark[] {
+  if (document.value.kind !== 'Vars' || Object.keys(varSettings).length === 0) return []
+  const values = valuesWritten(document.value, environment)
+  return applyVarSettings(values, varSettings).problems.flatMap(
+    ({ setting, name, message }): readonly Remark[] => {
+      if (name === null) return []
+      const place = namesWritten(document.value).find((one) => one.name === name)
+      return [
+        {
+          rule: 'varSetting',
+          message: `\`${setting}\` cannot be used: ${message}`,
+          path: place?.path ?? ['name'],
+        },
+      ]
+    },
+  )
 }
 
 function checkRead(value: Fields, { names }: KnownVars): readonly Remark[] {
@@ -117,6 +146,12 @@ function readIn(text: string, path: FieldPath): readonly VarRead[] {
   })
 }
 
+/** Names of `vars` that a deployed document depends on, each once. */
+export function varsReadBy(document: DefinitionDocument): readonly string[] {
+  const inTexts = readVars(document as unknown as Fields).map(({ name }) => name)
+  return [...new Set([...inTexts, ...Object.keys(filledVarsOf(document))])]
+}
+
 /** A document of the files that no longer defines what a deployed one beside them reads. */
 export function reportLostVars(
   written: readonly { readonly document: DefinitionDocument; report(remark: Remark): void }[],
@@ -129,11 +164,9 @@ export function reportLostVars(
     if (document.kind !== 'Vars' || before === undefined) continue
     const lost = new Set(namesWritten(before as unknown as Fields).map(({ name }) => name))
     for (const reader of lost.size === 0 ? [] : beside) {
-      const name = readVars(reader as unknown as Fields).find(
-        (one) => lost.has(one.name) && !names.has(one.name),
-      )
+      const name = varsReadBy(reader).find((one) => lost.has(one) && !names.has(one))
       if (name === undefined) continue
-      const message = `\`vars.${name.name}\` is gone from here, and the deployed ${reader.kind} \`${reader.name}\` reads it: keep it, or change that first`
+      const message = `\`vars.${name}\` is gone from here, and the deployed ${reader.kind} \`${reader.name}\` reads it: keep it, or change that first`
       report({ rule: 'unknownVar', message, path: ['name'] })
     }
   }

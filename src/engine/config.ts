@@ -5,6 +5,7 @@ import {
   type EnvironmentName,
   type ProviderDocument,
   RETENTION_MS,
+  type VarSettings,
   type VarValues,
 } from '../core/definitions/documents/index.ts'
 import type { SystemEvents } from '../core/events/canonical/index.ts'
@@ -79,6 +80,8 @@ export interface EngineConfig {
   readonly responseBytesMax: number
   /** The `vars` of expressions that the node provides, beside those of the deployed documents. */
   readonly vars: VarValues
+  /** What settings of the node say of `vars`, in place of the definitions of its own tenant. */
+  readonly varSettings: VarSettings
   /** Whose values of those documents it takes. */
   readonly environment: EnvironmentName
   /** Headers of requests that are stored besides those that say what an event is; `*` at the end: all that begin so. */
@@ -128,6 +131,7 @@ export const ENGINE_DEFAULTS = {
   sendWithinMs: 5_000,
   responseBytesMax: 1_048_576,
   vars: {},
+  varSettings: {},
   environment: 'DEV',
   keptHeaders: [],
   acceptsMax: 10_000,

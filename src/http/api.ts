@@ -1,7 +1,11 @@
 // What the HTTP surface asks of the rest: the narrow part of the engine and the store that routes use.
 
 import type { OutboundPolicy } from '../core/access/network/index.ts'
-import type { DefinitionDocument, SubscriptionDocument } from '../core/definitions/documents/index.ts'
+import type {
+  DefinitionDocument,
+  SubscriptionDocument,
+  VarSettings,
+} from '../core/definitions/documents/index.ts'
 import type { TenantId } from '../core/foundation/ids/index.ts'
 import type { Instant } from '../core/foundation/time/index.ts'
 import type { StreamList } from '../core/ingest/bus-message/index.ts'
@@ -137,6 +141,8 @@ export interface HttpApi {
   readonly busPrefix?: string | undefined
   /** Which streams of the bus the sources of each tenant may read; left out: there is no bus. */
   readonly natsStreams?: StreamList | undefined
+  /** What settings of the node say of `vars`, for its own tenant; left out: nothing. */
+  readonly varSettings?: VarSettings
   /** Environment variables that `{ env }` of definitions may read; left out: all. */
   readonly secretEnv?: EnvNames | undefined
   readonly about: {

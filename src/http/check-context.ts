@@ -9,7 +9,14 @@ import type { HttpApi } from './api.ts'
 export async function readSurroundings(
   api: Pick<
     HttpApi,
-    'definitions' | 'secrets' | 'about' | 'busPrefix' | 'natsStreams' | 'secretEnv' | 'variableNames'
+    | 'definitions'
+    | 'secrets'
+    | 'about'
+    | 'busPrefix'
+    | 'natsStreams'
+    | 'secretEnv'
+    | 'variableNames'
+    | 'varSettings'
   >,
   tenant: TenantId,
   /** false: nothing in them names one. Every subscription has a secret of its own, so there may be thousands to list. */
@@ -35,6 +42,7 @@ export async function readSurroundings(
     busPrefix: api.busPrefix,
     streams: streamsOf(tenant, api.natsStreams),
     envNames: api.secretEnv,
+    ...(tenant === DEFAULT_TENANT && api.varSettings !== undefined ? { varSettings: api.varSettings } : {}),
   }
 }
 

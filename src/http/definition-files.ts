@@ -1,6 +1,7 @@
 // Reads definitions that arrive over the network, and checks them together with the deployed ones. Code does not arrive this way:
 // the node runs only its own code.
 
+import { type DefinitionDocument, filledVarsOf } from '../core/definitions/documents/index.ts'
 import { AppError } from '../core/foundation/errors/index.ts'
 import type { TenantId } from '../core/foundation/ids/index.ts'
 import {
@@ -34,6 +35,7 @@ type Api = Pick<
   | 'vetSubscription'
   | 'runCheck'
   | 'variableNames'
+  | 'varSettings'
 >
 
 export type CompileFiles = (
@@ -77,10 +79,12 @@ async function compileFiles(
     throw new AppError('invalid_request', detail, { details: { fields } })
   }
   const tooMuch = findTooMuch(files)
-  if (tooMuch.length > 0) return { documents: [], definitions: [], findings: tooMuch, proofs: [] }
+  if (tooMuch.length > 0)
+    return { documents: [], definitions: [], refilled: [], findings: tooMuch, proofs: [] }
   const { runCheck = runHere } = api
   const own = planned.map(({ name, hash, timeoutMs = null }) => [name, { hash, timeoutMs }] as const)
   const beside = await readSurroundings(api, tenant)
+  const filledBeside = await readFilled(api, tenant, beside.deployedDocuments)
   const answer = async ({ functions, subscriptions }: CheckQuestions) => ({
     functions: new Map([...functions.flatMap((name) => functionOf(api, tenant, name)), ...own]),
     held: await heldByApi(api.reads(tenant), subscriptions),
@@ -91,6 +95,7 @@ async function compileFiles(
       files,
       beside: {
         ...beside,
+        filledBeside,
         emits: [...(beside.emits ?? []), ...planned.flatMap(({ emits = [] }) => emits)],
       },
       ...outboundJob(api, tenant),
@@ -102,6 +107,17 @@ async function compileFiles(
     api.vetSubscription(tenant, document, checked.documents),
   )
   return { ...checked, findings: [...checked.findings, ...told].sort(compareFindings) }
+}
+
+/** Definitions that values of `vars` are filled into, as they were written. */
+async function readFilled(
+  { definitions }: Api,
+  tenant: TenantId,
+  deployed: readonly DefinitionDocument[],
+): Promise<readonly DefinitionFile[]> {
+  const filled = deployed.filter((one) => Object.keys(filledVarsOf(one)).length > 0)
+  const all = await Promise.all(filled.map(({ kind, name }) => definitions.one(tenant, kind, name)))
+  return all.flatMap(({ authored }) => authored ?? [])
 }
 
 function functionOf({ definitions }: Api, tenant: TenantId, name: string) {

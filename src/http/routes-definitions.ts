@@ -32,6 +32,7 @@ import { hideTokens, seesTokens } from './shapes-webhooks.ts'
 
 interface PlanRequest {
   readonly definitions: readonly NewDefinition[]
+  readonly refilled: readonly NewDefinition[]
   readonly prune: boolean
 }
 
@@ -368,6 +369,7 @@ export function addDefinitionRoutes(
       const ok = !hasErrors(compiled.findings)
       const planned = await planFor(tenant, {
         definitions: ok ? compiled.definitions : [],
+        refilled: ok ? compiled.refilled : [],
         prune: ok && request.body.prune,
       })
       return {
@@ -393,6 +395,7 @@ export function addDefinitionRoutes(
         ...result
       } = await api.definitions.apply(tenant, {
         definitions: compiled.definitions,
+        refilled: compiled.refilled,
         managedBy: 'api',
         prune: isPruning,
         by: actor,

@@ -3,7 +3,7 @@
 
 import type { Command } from 'commander'
 import type { makeCheckDeps as MakeCheckDeps } from '../../app.ts'
-import { SETTINGS } from '../../config/index.ts'
+import { readVarSettings, SETTINGS } from '../../config/index.ts'
 import type { DefinitionFile, Finding } from '../../definitions/index.ts'
 import { type Answer, type Cli, handle, type Session } from '../command.ts'
 import { resolveFolder } from '../definitions-folder.ts'
@@ -226,7 +226,10 @@ function allowedIn(session: Session): Parameters<typeof MakeCheckDeps>[3] {
   }
   const { secretEnv, natsStreams, natsServers } = SETTINGS
   const hasBus = isSet(natsServers.env) || isSet(natsStreams.env)
-  return { secretEnv: read(secretEnv), streams: hasBus ? read(natsStreams) : undefined }
+  const vars = readVarSettings(session.env, (setting, message) => {
+    throw usageError(`${setting} cannot be used`, message)
+  })
+  return { secretEnv: read(secretEnv), streams: hasBus ? read(natsStreams) : undefined, vars }
 }
 
 type Context = { readonly environment: 'DEV' | 'QA' | 'PROD'; readonly dataFolder: string }

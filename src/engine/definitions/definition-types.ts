@@ -9,6 +9,7 @@ import type {
   DefinitionStatus,
   Entry,
   ManagedBy,
+  SetVars,
   SubscriptionDocument,
   VarValues,
 } from '../../core/definitions/documents/index.ts'
@@ -26,6 +27,8 @@ export interface Said {
 
 export interface ApplyRequest extends Said {
   readonly definitions: readonly NewDefinition[]
+  /** Deployed ones into which other values of `vars` are filled now: they stay with their owner. */
+  readonly refilled?: readonly NewDefinition[]
   readonly managedBy: ManagedBy
   readonly prune: boolean
   /** The version that the caller saw; a different deployed one is a conflict. */
@@ -88,7 +91,7 @@ export interface Definitions {
   /** What `apply` would do; writes nothing. */
   plan(
     tenant: TenantId,
-    request: Pick<ApplyRequest, 'definitions' | 'managedBy' | 'prune'>,
+    request: Pick<ApplyRequest, 'definitions' | 'refilled' | 'managedBy' | 'prune'>,
   ): Promise<{
     readonly base: number
     readonly changes: readonly PlannedChange[]
@@ -122,6 +125,8 @@ export interface Definitions {
   ): Promise<DefinitionItem>
   /** What `vars` will be for the tenant once these documents are deployed as well. */
   vars(tenant: TenantId, beside: readonly DefinitionDocument[]): VarValues
+  /** The values of `vars` that hold on this node, and what its settings say of them. */
+  setVars(tenant: TenantId): SetVars
   /** The folder's definitions that are deployed and no longer in the folder, whichever node has it. */
   goneFromFolder(tenant: TenantId): readonly Entry[]
   /** The owner of each deployed definition, by kind and name. */

@@ -223,6 +223,12 @@ export function makeDefinitions(
       if (!logged.has(id)) log.error('definitions.unusable', { tenant, definition, error })
       logged.add(id)
     }
+    for (const { setting, name, message } of registry.setVars(tenant).problems) {
+      const id = `${tenant} ${setting} ${message}`
+      if (name !== null && !logged.has(id))
+        log.error('vars.setting-refused', { tenant, setting, error: message })
+      logged.add(id)
+    }
     deployedBundles.set(tenant, { changeCounter, version, hash, items, folder: new Set(folder), lacksKey })
     subscriptionState?.put(tenant, subscriptions)
     deps.wake()
@@ -414,7 +420,7 @@ export function makeDefinitions(
       prune: request.prune,
       isInFolder: (id) => inFolder.has(id),
     })
-    if (merged.ok) return merged
+    if (merged.ok) return withRefilled(merged, request.refilled ?? [])
     const [first] = merged.held
     const others = merged.held.length > 1 ? ` and ${merged.held.length - 1} more` : ''
     throw new AppError('managed_by_folder', `${first}${others}: the folder of the node defines it`, {
@@ -432,18 +438,19 @@ export function makeDefinitions(
     refuseBeyondLimits(tenant, entries, latest)
     const folder = folderAfter(latest, request)
     const deployed = new Set(latest.bundle.documents.map(({ hash }) => hash))
-    const changed = request.definitions.flatMap(({ document }) =>
+    const definitions = [...request.definitions, ...(request.refilled ?? [])]
+    const changed = definitions.flatMap(({ document }) =>
       deployed.has(hashDocument(document)) ? [] : [document],
     )
     await refuseUnusable(changed)
-    const wanted = new Map(request.definitions.map(({ document }) => [definitionId(document), document]))
+    const wanted = new Map(definitions.map(({ document }) => [definitionId(document), document]))
     // Before anything is written: a refusal must leave nothing behind.
     const warnings = await judgeVersions(reads, changes, (one) => wanted.get(definitionId(one)), {
       refuses: true,
     })
     await ensureKey(tenant, changed)
     await subscriptionState?.claim(tenant, newSubscriptions(changes))
-    const given = new Map(request.definitions.map(({ document }) => [hashDocument(document), document]))
+    const given = new Map(definitions.map(({ document }) => [hashDocument(document), document]))
     // A document that cannot be decrypted is stored again.
     const isLost = (hash: string) => unreadable.has(`${tenant} ${hash}`)
     const isHealed = [...given.keys()].some(isLost)
@@ -451,7 +458,7 @@ export function makeDefinitions(
     const fresh = [...given]
       .filter(([hash]) => !stored.has(hash))
       .map(([, document]) => putDocument(document))
-    await saveRecords(store, tenant, [...fresh, ...(await authoredWrites(reads, request.definitions))])
+    await saveRecords(store, tenant, [...fresh, ...(await authoredWrites(reads, definitions))])
     const isSame = changes.every(({ change }) => change === 'unchanged') && latest.version > 0
     const rolledBack = request.managedBy === 'folder' ? [] : latest.bundle.rolledBack
     if (!isSame)
@@ -557,7 +564,9 @@ export function makeDefinitions(
       const latest = await readStoredDefinitions(reads)
       const { changes } = merge(latest, request)
       const entries = new Map(latest.bundle.documents.map((entry) => [definitionId(entry), entry]))
-      const wanted = new Map(request.definitions.map((one) => [definitionId(one.document), one]))
+      const wanted = new Map(
+        [...request.definitions, ...(request.refilled ?? [])].map((one) => [definitionId(one.document), one]),
+      )
       const planned: PlannedChange[] = []
       for (const change of changes) {
         const entry = entries.get(definitionId(change))
@@ -664,6 +673,7 @@ export function makeDefinitions(
         orConflict('the definitions keep changing'),
       ),
     vars: registry.varsWith,
+    setVars: registry.setVars,
     goneFromFolder(tenant) {
       const { items, folder } = deployedBundles.get(tenant) ?? EMPTY
       return [...items.values()].filter(
@@ -688,6 +698,24 @@ export function makeDefinitions(
         listeners.delete(listener)
       }
     },
+  }
+}
+
+/** What was removed meanwhile, or by this request, stays removed. */
+function withRefilled(
+  { entries, changes }: { readonly entries: readonly Entry[]; readonly changes: readonly Change[] },
+  refilled: readonly NewDefinition[],
+) {
+  const hashes = new Map(refilled.map(({ document }) => [definitionId(document), hashDocument(document)]))
+  const isOther = (entry: Entry) => (hashes.get(definitionId(entry)) ?? entry.hash) !== entry.hash
+  return {
+    entries: entries.map((entry) =>
+      isOther(entry) ? { ...entry, hash: hashes.get(definitionId(entry)) as string } : entry,
+    ),
+    changes: [
+      ...changes,
+      ...entries.filter(isOther).map(({ kind, name }): Change => ({ kind, name, change: 'update' })),
+    ],
   }
 }
 

@@ -13,12 +13,15 @@ import type {
   EnvironmentName,
   ProviderDocument,
   RouteDocument,
+  SetVars,
   SourceDocument,
   SubscriptionDocument,
+  VarSettings,
   VarValues,
   WorkflowDocument,
 } from '../../core/definitions/documents/index.ts'
 import {
+  applyVarSettings,
   definitionId,
   HMAC_LANGUAGE,
   hashDocument,
@@ -28,7 +31,7 @@ import {
 import { makeTrie, type Trie } from '../../core/events/subject/index.ts'
 import { type Keyed, mayUseHmac } from '../../core/expression/index.ts'
 import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
-import type { TenantId } from '../../core/foundation/ids/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
 import { parseJson } from '../../core/foundation/json/index.ts'
 import {
   compileSource as compileSourceFresh,
@@ -124,6 +127,8 @@ export interface Registry {
   subscriptions(tenant: TenantId): readonly Subscription[]
   /** Of the deployed documents, in this node's environment. Another object whenever definitions are deployed. */
   vars: Vars
+  /** The same without what the node itself provides, and what settings of the node say of them. */
+  setVars(tenant: TenantId): SetVars
   /** As they will be once these documents are deployed as well. */
   varsWith(tenant: TenantId, beside: readonly DefinitionDocument[]): VarValues
   /** Whether it has definitions. */
@@ -248,6 +253,8 @@ export function makeRegistry(deps: {
   /** What the node provides, whatever documents say. */
   readonly vars?: VarValues
   readonly environment?: EnvironmentName
+  /** What settings of the node say of `vars`; they belong to the tenant of the node. */
+  readonly varSettings?: VarSettings
 }): Registry {
   const hmacKeys = makeHmacKeys(deps)
   /** What a document is compiled with. Throws `secret_unreadable`: no job may run without the key, or with another. */
@@ -278,8 +285,11 @@ export function makeRegistry(deps: {
       Object.getOwnPropertyDescriptors(deps.vars ?? {}),
     )
   const ownVars = withOwn({})
+  const withSettings = (tenant: TenantId, values: VarValues) =>
+    applyVarSettings(values, tenant === DEFAULT_TENANT ? (deps.varSettings ?? {}) : {})
   /** Of tenants that define some. */
   const varsOf = new Map<string, VarValues>()
+  const setVars = new Map<string, SetVars>()
   /** Consumers whose documents another version wrote, and this one cannot use. */
   const unusables = new Map<TenantId, ReadonlySet<string>>()
   const newerVersionNeeded = new Set<TenantId>()
@@ -309,13 +319,12 @@ export function makeRegistry(deps: {
     return names
   }
 
-  const setVars = (tenant: TenantId, { byKind }: Bundle) => {
+  const putVars = (tenant: TenantId, { byKind }: Bundle) => {
     const documents = [...(byKind.Vars?.values() ?? [])].map(({ document }) => document)
-    if (documents.length === 0) {
-      varsOf.delete(tenant)
-      return
-    }
-    varsOf.set(tenant, withOwn(valuesIn(documents, environment)))
+    const set = withSettings(tenant, valuesIn(documents, environment))
+    setVars.set(tenant, set)
+    if (documents.length === 0) varsOf.delete(tenant)
+    else varsOf.set(tenant, withOwn(set.values))
   }
 
   const remember = (tenant: TenantId, route: Route) => {
@@ -434,7 +443,7 @@ export function makeRegistry(deps: {
         keyedFor(tenant, one, isOld),
       )
       bundles.set(tenant, bundle)
-      setVars(tenant, bundle)
+      putVars(tenant, bundle)
       headersOfBundles.set(tenant, unionOf(ours.map(({ document }) => headersReadBy(document))))
       headers.delete(tenant)
       putDefinedSubscriptions(tenant, ours, unusable)
@@ -488,10 +497,12 @@ export function makeRegistry(deps: {
     subscriptions: subscriptions.list,
     headersRead,
     vars: (tenant) => varsOf.get(tenant) ?? ownVars,
+    setVars: (tenant) => setVars.get(tenant) ?? withSettings(tenant, {}),
     varsWith(tenant, beside) {
       const written = beside.filter((one) => one.kind === 'Vars')
       const now = varsOf.get(tenant) ?? ownVars
-      return { ...now, ...valuesIn(written, environment), ...ownVars }
+      const { values } = withSettings(tenant, { ...now, ...valuesIn(written, environment) })
+      return { ...values, ...ownVars }
     },
     isTenant: (tenant) => bundles.has(tenant),
     tenants: () => [...new Set([...bundles.keys(), ...subscriptions.tenants()])] as TenantId[],

@@ -78,12 +78,21 @@ export { RETRY_CAUSES, type RetryCause, type RetryPolicy } from './retry-policy.
 export type { Signing, SubscriptionDocument } from './subscription-document.ts'
 export { DISABLE_AFTER_MS, SIGNINGS } from './subscription-document.ts'
 export {
+  applyVarSettings,
+  type SetVars,
+  VAR_SETTING,
+  type VarSettingProblem,
+  type VarSettings,
+} from './var-settings.ts'
+export {
   ENVIRONMENTS,
   type EnvironmentName,
+  filledVarsOf,
   OWN_VARS,
   type VarsDocument,
   type VarValues,
   valuesIn,
+  withFilledVars,
 } from './vars-document.ts'
 export type {
   ApiKeyVerify,

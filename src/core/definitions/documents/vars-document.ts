@@ -31,3 +31,16 @@ export function valuesIn(
     ]),
   )
 }
+
+/** Beside the fields of a document: the values of `vars` that its numbers and durations were filled in with. */
+interface Filled {
+  readonly filledVars?: VarValues
+}
+
+export function filledVarsOf(document: object): VarValues {
+  return (document as Filled).filledVars ?? {}
+}
+
+export function withFilledVars<Document extends object>(document: Document, values: VarValues): Document {
+  return Object.keys(values).length === 0 ? document : { ...document, filledVars: values }
+}
