@@ -75,6 +75,8 @@ export interface EngineConfig {
   readonly messageBytesMax: number
   /** The longest time between two claims when nothing wakes the node. */
   readonly pollMs: number
+  /** How often a node looks at what other nodes change, and for replays and rotations that nothing else announces. */
+  readonly followMs: number
   /** A reserved call must begin within this. */
   readonly sendWithinMs: number
   readonly responseBytesMax: number
@@ -128,6 +130,7 @@ export const ENGINE_DEFAULTS = {
   runningBytesMax: 256 * 1_048_576,
   messageBytesMax: 64 * 1_048_576,
   pollMs: 1_000,
+  followMs: 5_000,
   sendWithinMs: 5_000,
   responseBytesMax: 1_048_576,
   vars: {},

@@ -47,7 +47,7 @@ const LEAVE_MS_MAX = 5_000
 
 export function makeLifecycle(
   parts: EngineLoops,
-  config: Pick<EngineConfig, 'roles'>,
+  config: Pick<EngineConfig, 'roles' | 'followMs'>,
 ): { start(): Promise<void>; drain(withinMs: number): Promise<{ readonly left: number }> } {
   const {
     clock,
@@ -64,6 +64,7 @@ export function makeLifecycle(
   const { claims, nodeWakes } = parts.queue
   const { busConsumers, schedules, rejections, duplicates, backlog } = parts.ingest
   const listAll = () => parts.store.system('definitions').tenants()
+  const following = { clock, log: parts.log, followMs: config.followMs }
   const has = (role: Role) => config.roles.has(role)
   let unfollow: readonly (() => void)[] = []
 
@@ -93,8 +94,10 @@ export function makeLifecycle(
       outbox.start()
       credentials.start()
       unfollow = [
-        followTenants(parts, 'pace.not-followed', tenants, (tenant) => flowControl.learn(tenant, null)),
-        followTenants(parts, 'definitions.not-followed', listAll, (tenant) => definitions.refresh(tenant)),
+        followTenants(following, 'pace.not-followed', tenants, (tenant) => flowControl.learn(tenant, null)),
+        followTenants(following, 'definitions.not-followed', listAll, (tenant) =>
+          definitions.refresh(tenant),
+        ),
       ]
     },
 

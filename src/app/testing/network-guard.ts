@@ -1,11 +1,17 @@
-// Keeps the functions of flow tests off the network: their `fetch` reaches the scripted vendors, or nothing while they are loaded, and
-// a TCP connection is refused. Code outside of a test is not affected.
+// The surroundings of the functions of flow tests: their `fetch` reaches the scripted vendors, or nothing while they are loaded, a TCP
+// connection is refused, and `Date` has the time of the test. Code outside of a test is not affected.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Socket } from 'node:net'
 import type { ScriptedVendors } from './scripted-vendors.ts'
 
-const current = new AsyncLocalStorage<Pick<ScriptedVendors, 'fetch'>>()
+interface Surroundings {
+  readonly fetch: ScriptedVendors['fetch']
+  /** The time of the test; left out: the machine's. */
+  now?(): number
+}
+
+const current = new AsyncLocalStorage<Surroundings>()
 let guards = 0
 let restore = () => {}
 
@@ -19,9 +25,9 @@ export function guardNetwork(): () => void {
   }
 }
 
-/** Runs a function of a test: what it fetches is answered by the vendors of that test. */
-export function withVendors<Value>(vendors: Pick<ScriptedVendors, 'fetch'>, run: () => Value): Value {
-  return current.run(vendors, run)
+/** Runs a function of a test: what it fetches is answered by the vendors of that test, and its time is the test's. */
+export function withVendors<Value>(surroundings: Surroundings, run: () => Value): Value {
+  return current.run(surroundings, run)
 }
 
 /** Runs code that loads the functions of tests: no test is there whose vendors could answer. */
@@ -36,8 +42,16 @@ function refuse(input: Parameters<typeof fetch>[0]): never {
 }
 
 function replace(): () => void {
-  const { fetch: realFetch } = globalThis
+  const { fetch: realFetch, Date: RealDate } = globalThis
   const { connect } = Socket.prototype
+  const now = () => current.getStore()?.now?.() ?? RealDate.now()
+  globalThis.Date = new Proxy(RealDate, {
+    // `Date()` is a text.
+    apply: () => new RealDate(now()).toString(),
+    construct: (target, args, made) =>
+      Reflect.construct(target, args.length === 0 ? [now()] : args, made as NewableFunction),
+    get: (target, name, receiver) => (name === 'now' ? now : Reflect.get(target, name, receiver)),
+  })
   globalThis.fetch = (input, init) => (current.getStore()?.fetch ?? realFetch)(input, init)
   Socket.prototype.connect = function (this: Socket, ...args: unknown[]) {
     if (current.getStore() === undefined)
@@ -46,6 +60,7 @@ function replace(): () => void {
   } as Socket['connect']
   return () => {
     globalThis.fetch = realFetch
+    globalThis.Date = RealDate
     Socket.prototype.connect = connect
   }
 }

@@ -20,15 +20,15 @@ const OPEN: ReadonlySet<string> = new Set(['ready', 'waiting', 'leased'])
 
 /** Jobs that have not ended and go on by themselves. */
 export async function openJobs(reads: TenantReads): Promise<readonly WorkRow[]> {
-  const jobs = await all((cursor) => reads.workList({ cursor, limit: PAGE }))
+  const jobs = await allPages((cursor) => reads.workList({ cursor, limit: PAGE }))
   return jobs.filter(({ kind, state }) => OPEN.has(state) && !PATIENT.has(kind))
 }
 
 export async function observeWorld({ engine, reads, vendors, settled }: TestWorld): Promise<Seen> {
-  const keys = await all((cursor) => reads.ledgerList({ cursor, limit: PAGE, state: 'done' }))
-  const deadLetters = await all((cursor) => reads.deadLetters({ cursor, limit: PAGE }))
-  const parked = await all((cursor) => reads.workList({ cursor, limit: PAGE, state: 'parked' }))
-  const instances = await all((cursor) => reads.instances({ cursor, limit: PAGE }))
+  const keys = await allPages((cursor) => reads.ledgerList({ cursor, limit: PAGE, state: 'done' }))
+  const deadLetters = await allPages((cursor) => reads.deadLetters({ cursor, limit: PAGE }))
+  const parked = await allPages((cursor) => reads.workList({ cursor, limit: PAGE, state: 'parked' }))
+  const instances = await allPages((cursor) => reads.instances({ cursor, limit: PAGE }))
   const shown: ObservedPart[] = []
   for (const { id } of instances) {
     const { row, instance } = await settled(engine.workflows.reading.one(READER, id))
@@ -73,7 +73,7 @@ export async function observeWorld({ engine, reads, vendors, settled }: TestWorl
 }
 
 async function emittedEvents(reads: TenantReads): Promise<Observed['emitted']> {
-  const events = await all((cursor) => reads.events({ cursor, limit: PAGE }))
+  const events = await allPages((cursor) => reads.events({ cursor, limit: PAGE }))
   const emitted = []
   for (const { id } of events) {
     const event = await reads.event(id)
@@ -98,7 +98,9 @@ function named(consumer: string): ObservedPart {
 }
 
 /** All pages, the oldest first. */
-async function all<Item>(read: (cursor: string | null) => Promise<Page<Item>>): Promise<readonly Item[]> {
+export async function allPages<Item>(
+  read: (cursor: string | null) => Promise<Page<Item>>,
+): Promise<readonly Item[]> {
   const items: Item[] = []
   let cursor: string | null = null
   do {

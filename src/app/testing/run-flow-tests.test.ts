@@ -4,7 +4,8 @@ import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { runCli } from '../../cli/cli.fixture.ts'
+import { makeTestCli, runCli } from '../../cli/cli.fixture.ts'
+import { runProgram } from '../../cli/program.ts'
 import { runFlowTests } from './index.ts'
 
 const FLOWS = `kind: Vars
@@ -284,4 +285,153 @@ test('a part of the tests is chosen by name or file; a folder without tests says
   expect(stdout).toBe('ok  another\n1 test, all passed\n')
   expect((await runCli(['test', folder, '--only', 'none'])).stderr).toContain('has no test with ‘none’')
   expect((await runCli(['test', join(folder, 'nowhere')])).code).toBe(2)
+})
+
+test('[FT9] a user acts between the steps: a dead letter is replayed, a parked job resolved, a route paused', async () => {
+  write(`- name: replayed
+  send:
+    - { source: shop, body: { id: e-1, kind: paid, order: o-1 } }
+    - replay: { route: book, key: "BOOK:o-1" }
+  answers:
+    - { to: "POST https://books.example/bookings", status: 422 }
+    - { to: "POST https://books.example/bookings", status: 201 }
+  expect: { keys: ["BOOK:o-1"] }
+- name: resolved
+  send:
+    - { subject: schedule.nightly, data: {} }
+    - { source: shop, body: { id: e-1, kind: paid, order: o-1 } }
+    - { wait: 7h }
+    - resolve: { route: book, as: done }
+  answers:
+    - { to: "POST https://books.example/reports" }
+    - { to: "POST https://books.example/bookings", lost: reset, times: 3 }
+  expect: { keys: ["BOOK:o-1"] }
+- name: paused and resumed
+  send:
+    - pause: { route: book }
+    - { source: shop, body: { id: e-1, kind: paid, order: o-1 } }
+    - { wait: 2h }
+    - resume: { route: book }
+  answers: { to: "POST https://books.example/bookings" }
+  expect: { calls: { to: POST https://books.example/bookings }, keys: ["BOOK:o-1"] }
+- name: paused for good
+  send:
+    - pause: { route: book }
+    - { source: shop, body: { id: e-1, kind: paid, order: o-1 } }
+  expect: { calls: [], waiting: { route: book } }
+- name: retried at once
+  send:
+    - { source: shop, body: { id: e-1, kind: paid, order: o-1 } }
+    - retry: { route: book }
+  answers:
+    - { to: "POST https://books.example/bookings", status: 503 }
+    - { to: "POST https://books.example/bookings" }
+  expect: { keys: ["BOOK:o-1"] }
+`)
+  const { tests, findings } = await runFlowTests({ folder })
+  expect(findings).toEqual([])
+  expect(tests.map(({ name, differences }) => [name, differences])).toEqual([
+    ['replayed', []],
+    ['resolved', []],
+    ['paused and resumed', []],
+    ['paused for good', []],
+    ['retried at once', []],
+  ])
+})
+
+test('[FT9] a step that finds nothing to act on fails its test', async () => {
+  write(`- name: nothing there
+  send:
+    - { source: shop, body: { id: e-1, kind: paid, order: o-1 } }
+    - replay: { route: book }
+    - resolve: { route: book, as: done, key: "BOOK:o-1" }
+  answers: { to: "POST https://books.example/bookings" }
+  expect: {}
+`)
+  const { tests } = await runFlowTests({ folder })
+  expect(tests[0]?.differences.map(({ line, message }) => [line, message])).toEqual([
+    [4, '`replay` of route book was refused with not_found: there is no open dead letter of route book'],
+    [
+      5,
+      '`resolve` of route book was refused with not_found: there is no parked job of route book with the key BOOK:o-1',
+    ],
+  ])
+})
+
+test('[FT6] functions see the time of the test, and the machine keeps its own', async () => {
+  writeFileSync(
+    join(folder, 'clock.ts'),
+    `import { defineFunction, defineRoute } from 'millrace'
+export const look = defineFunction({
+  name: 'look',
+  run: (input, ctx) => {
+    ctx.emit('clock.seen', {
+      now: new Date().toISOString(), ms: Date.now() - new Date().getTime(), given: new Date(0).getTime(),
+      is: new Date() instanceof Date, parsed: Date.parse('1970-01-01T00:00:01Z'), text: typeof Date(),
+    })
+  },
+})
+export default defineRoute({ name: 'look', on: 'clock.asked', do: look.with() })
+`,
+  )
+  write(`- name: later
+  given: { time: "2030-01-01T00:00:00Z" }
+  send: [{ wait: 400d }, { subject: clock.asked, data: {} }]
+  answers: { to: "POST https://books.example/reports", times: any }
+  expect:
+    emitted:
+      subject: clock.seen
+      data: { now: "2031-02-05T00:00:00.000Z", ms: 0, given: 0, is: true, parsed: 1000, text: string }
+`)
+  const before = Date.now()
+  const { tests, findings } = await runFlowTests({ folder })
+  expect(findings).toEqual([])
+  expect(tests[0]?.differences).toEqual([])
+  expect(Math.abs(Date.now() - before)).toBeLessThan(120_000)
+})
+
+test('[FT5] mistakes in the steps of a user are findings', async () => {
+  write(`- name: wrong
+  send:
+    - replay: { rout: book }
+    - resolve: { route: book }
+    - pause: { route: bok }
+    - resume: { route: book, key: a }
+  expect: {}
+`)
+  const { findings } = await runFlowTests({ folder })
+  expect(findings.map(({ line, column, message }) => `${line}:${column} ${message}`)).toEqual([
+    expect.stringContaining('3:7 `replay` names one of'),
+    expect.stringContaining('3:17 `replay` has no field `rout`: did you mean `route`?'),
+    expect.stringContaining('4:7 say what became of the effect'),
+    expect.stringContaining('6:30 `resume` has no field `key`'),
+    expect.stringContaining('5:23 there is no route `bok`'),
+  ])
+})
+
+test('[FT10] --watch runs the tests again when a file changes, and ends by a signal', async () => {
+  write(`- name: one
+  send: { source: shop, body: { id: e-1, kind: paid, order: o-1 } }
+  answers: { to: "POST https://books.example/bookings", status: 422 }
+  expect: {}
+`)
+  const ending = new AbortController()
+  let isMended = false
+  const { cli, written } = makeTestCli({
+    signal: ending.signal,
+    onWrite() {
+      if (!isMended && written.stdout.includes('watching ')) {
+        isMended = true
+        write(`- name: one
+  send: { source: shop, body: { id: e-1, kind: paid, order: o-1 } }
+  answers: { to: "POST https://books.example/bookings" }
+  expect: {}
+`)
+      }
+      if (written.stdout.includes('all passed')) ending.abort()
+    },
+  })
+  expect(await runProgram(['test', folder, '--watch'], cli)).toBe(130)
+  expect(written.stdout).toContain('1 test, 1 failed')
+  expect(written.stdout).toContain('1 test, all passed')
 })

@@ -3,7 +3,12 @@
 import type { BundleCode } from '../../adapters/code-bundle/index.ts'
 import type { DefinitionDocument } from '../../core/definitions/documents/index.ts'
 import { DAY } from '../../core/foundation/time/index.ts'
-import { type FieldDifference, judgeTest, type Observed } from '../../core/testing/flow-test/index.ts'
+import {
+  type FieldDifference,
+  type FlowTest,
+  judgeTest,
+  type Observed,
+} from '../../core/testing/flow-test/index.ts'
 import {
   checkFlowTests,
   type DefinitionFile,
@@ -119,7 +124,7 @@ async function runTest(
   for (const step of test.steps.keys()) {
     if (!isStuck()) requests.push(...(await sendStep(world, test, step, documents)))
   }
-  const paused = pausedConsumers(documents)
+  const paused = pausedConsumers(documents, test)
   const isOver = async () =>
     isStuck() || (await openJobs(world.reads)).every(({ consumer }) => paused.has(consumer))
   await world.clock.advance(REST_WITHIN_MS, isOver)
@@ -127,7 +132,17 @@ async function runTest(
 }
 
 /** Time changes nothing for them. */
-function pausedConsumers(documents: readonly DefinitionDocument[]): ReadonlySet<string> {
-  const paused = documents.filter((one) => 'status' in one && one.status === 'paused')
-  return new Set(paused.map(({ kind, name }) => `${kind.toLowerCase()}:${name}`))
+function pausedConsumers(
+  documents: readonly DefinitionDocument[],
+  { steps }: Pick<FlowTest, 'steps'>,
+): ReadonlySet<string> {
+  const written = documents.filter((one) => 'status' in one && one.status === 'paused')
+  const paused = new Set(written.map(({ kind, name }) => `${kind.toLowerCase()}:${name}`))
+  for (const step of steps) {
+    if (step.type !== 'operator') continue
+    const consumer = `${step.target.kind}:${step.target.name}`
+    if (step.act === 'pause') paused.add(consumer)
+    if (step.act === 'resume') paused.delete(consumer)
+  }
+  return paused
 }

@@ -1,4 +1,5 @@
-// Carries out one step of a flow test: sends a request, signed as its source asks for, publishes an event, or lets time pass.
+// Carries out one step of a flow test: sends a request, signed as its source asks for, publishes an event, lets time pass, or acts as a
+// user does.
 
 import {
   type DefinitionDocument,
@@ -11,6 +12,7 @@ import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import { stringifyJson } from '../../core/foundation/json/index.ts'
 import { SigningError, signedUrl, signRequest } from '../../core/ingest/source/index.ts'
 import type { FlowTest, ObservedRequest, TestStep } from '../../core/testing/flow-test/index.ts'
+import { operate } from './operator-step.ts'
 import { secretValue } from './test-secrets.ts'
 import type { TestWorld } from './test-world.ts'
 
@@ -32,6 +34,11 @@ export async function sendStep(
   if (what.type === 'wait') {
     await clock.advance(what.ms, isStuck)
     return []
+  }
+  if (what.type === 'operator') {
+    const refused = await operate(world, what)
+    await clock.advance(0, isStuck)
+    return [{ step, refused }]
   }
   const requests: ObservedRequest[] = []
   for (let time = 0; time < what.times && !isStuck(); time += 1) {

@@ -28,13 +28,16 @@ export interface RunningCode extends Code {
   settle(isDeferred: () => boolean): Promise<void>
 }
 
-export function watchCode(code: Code, vendors: () => ScriptedVendors): RunningCode {
+/** `now`: the time that functions see. */
+export function watchCode(code: Code, vendors: () => ScriptedVendors, now: () => number): RunningCode {
   let running = 0
   const isBusy = () => running > vendors().slowFetches()
   return {
     ...code,
     run(codeHash, name, input, context) {
-      const outcome = withVendors(vendors(), () => code.run(codeHash, name, input, context))
+      const outcome = withVendors({ fetch: vendors().fetch, now }, () =>
+        code.run(codeHash, name, input, context),
+      )
       if (!(outcome instanceof Promise)) return outcome
       running += 1
       return outcome.finally(() => {

@@ -37,7 +37,13 @@ const NO_LOG: Log = { control: () => {}, info: () => {}, warn: () => {}, error: 
 const SEED = 1
 const KEY_BYTES = 32
 /** Without other nodes nothing is gained by looking more often, and hours pass in no time. */
-const QUIET = { pollMs: MINUTE, leaseMs: 12 * HOUR, retentionEveryMs: 0, sweepEveryMs: 0 }
+const QUIET = {
+  pollMs: HOUR,
+  followMs: 10 * MINUTE,
+  leaseMs: 12 * HOUR,
+  retentionEveryMs: 0,
+  sweepEveryMs: 0,
+}
 /** For a start and for each request: both need no time of their own. */
 const SETTLED_WITHIN_MS = HOUR
 
@@ -46,8 +52,12 @@ export async function openTestWorld(
   documents: readonly DefinitionDocument[],
   code: BundleCode,
 ): Promise<TestWorld> {
-  const running = watchCode(code, () => vendors)
-  const clock = makeVirtualClock({ startAt: given.time, settle: running.settle })
+  const running = watchCode(
+    code,
+    () => vendors,
+    () => clock.now(),
+  )
+  const clock: VirtualClock = makeVirtualClock({ startAt: given.time, settle: running.settle })
   const vars = { self: 'http://millrace.example', env: 'DEV', ...given.vars }
   const vendors = makeScriptedVendors(answers, probesOf(documents, vars), clock)
   const random = makeSeededRandom(SEED)

@@ -2,6 +2,7 @@
 
 import { type Command, Option } from 'commander'
 import type { FlowTestResult, FlowTestsResult, LocatedDifference } from '../../app/testing/index.ts'
+import { messageOf } from '../../core/foundation/errors/index.ts'
 import type { DefinitionFile } from '../../definitions/index.ts'
 import { type Cli, handle, type Session } from '../command.ts'
 import { resolveFolder } from '../definitions-folder.ts'
@@ -11,6 +12,7 @@ import { count, printable } from '../text.ts'
 
 interface TestOptions {
   readonly only?: string
+  readonly watch?: boolean
 }
 
 export function addTestCommand(program: Command, cli: Cli): void {
@@ -19,9 +21,42 @@ export function addTestCommand(program: Command, cli: Cli): void {
     .argument('[folder]', 'a folder of definitions with tests; left out: MILLRACE_FLOWS, or ./flows')
     .description('run the tests (*.test.yaml) beside the definitions; needs no node and calls nobody')
     .addOption(new Option('--only <text>', 'only tests whose name or file contains this'))
-  handle<TestOptions>(command, cli, (session, { only }, folder) => runTests(session, folder, only), {
-    isLocal: true,
-  })
+    .option('--watch', 'run them again whenever a file of the folder changes, until you press Ctrl+C')
+  handle<TestOptions>(
+    command,
+    cli,
+    (session, { only, watch = false }, folder) =>
+      watch ? watchTests(session, folder, only) : runTests(session, folder, only),
+    { isLocal: true },
+  )
+}
+
+/** Ends by a signal. A folder without tests, or with mistakes, may have some with the next change. */
+async function watchTests(
+  session: Session,
+  given: string | undefined,
+  only: string | undefined,
+): Promise<number> {
+  const { watchFolder } = await import('../../definitions/index.ts')
+  const folder = resolveFolder(session, given)
+  const run = async () => {
+    try {
+      await runTests(session, given, only)
+    } catch (error) {
+      // Without tests so far, or while a file is being moved.
+      if (!(error instanceof CliError) || error.ending !== 'failed') throw error
+      session.out.line(error.message)
+    }
+    if (!session.isJson) session.out.line(session.out.colors.dim(`watching ${folder}`))
+  }
+  const since = Date.now()
+  await run()
+  const report = (error: unknown) => session.out.line(messageOf(error))
+  const watching = await readable(folder, async () => watchFolder(folder, run, report, { since }))
+  if (!session.signal.aborted)
+    await new Promise((resolve) => session.signal.addEventListener('abort', resolve, { once: true }))
+  await watching.close()
+  return EXIT.interrupted.code
 }
 
 async function runTests(

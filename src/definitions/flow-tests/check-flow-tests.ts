@@ -46,6 +46,10 @@ export function checkFlowTests(
   return tests.flatMap(({ test, locate }) => {
     const { expect } = test
     const ofSteps = test.steps.flatMap((step): readonly Remark[] => {
+      if (step.type === 'operator' && step.target.name !== '') {
+        const { kind, name } = step.target
+        return unknown(KINDS[kind] ?? 'Route', name, [...step.path, step.act, kind])
+      }
       if (step.type !== 'request' || step.source === '') return []
       const path = [...step.path, 'source']
       const document = find('Source', step.source)

@@ -7,6 +7,8 @@ import { DAY } from '../../core/foundation/time/index.ts'
 import {
   type CallAddress,
   type LostCall,
+  OPERATOR_ACTS,
+  type OperatorAct,
   parseCallAddress,
   type ScriptedAnswer,
   type TestStep,
@@ -16,8 +18,8 @@ import { listed } from '../suggest.ts'
 import type { Fields, PartReader } from './part-reader.ts'
 
 const TIMES_MAX = 1_000
-/** The engine looks for jobs all the time that passes: so much of it takes about half a minute. */
-const WAIT_MS_MAX = 30 * DAY
+/** A year of it takes about half a minute. */
+const WAIT_MS_MAX = 3_650 * DAY
 
 const REQUEST = ['source', 'body', 'headers', 'signed', 'times', 'refused']
 const EVENT = ['subject', 'data', 'id', 'objectId', 'times']
@@ -44,9 +46,49 @@ function readStep(reader: PartReader, value: JsonValue, path: FieldPath): readon
     const ms = reader.duration(fields?.wait, [...path, 'wait'], WAIT_MS_MAX)
     return ms === null ? [] : [{ type: 'wait', path, ms }]
   }
+  const act = OPERATOR_ACTS.find(isOf)
+  if (act !== undefined) return readOperatorStep(reader, value, path, act)
   return isOf('subject') && !isOf('source')
     ? readEvent(reader, value, path)
     : readRequest(reader, value, path)
+}
+
+const TARGETS = ['route', 'workflow', 'subscription', 'source'] as const
+
+function readOperatorStep(
+  reader: PartReader,
+  value: JsonValue,
+  path: FieldPath,
+  act: OperatorAct,
+): readonly TestStep[] {
+  const at = [...path, act]
+  const step = reader.fields(value, path, `a step with \`${act}\``, [act])
+  const isOfDefinition = act === 'pause' || act === 'resume'
+  const more = isOfDefinition ? [] : act === 'resolve' ? ['key', 'as'] : ['key']
+  const fields = step === null ? null : reader.fields(step[act], at, `\`${act}\``, [...TARGETS, ...more])
+  if (fields === null) return []
+  const [kind, ...others] = TARGETS.filter((one) => fields[one] !== undefined)
+  if (kind === undefined || others.length > 0) {
+    const message = `\`${act}\` names one of ${listed(TARGETS)}`
+    reader.report({ rule: 'oneOf', message, path: at, onKey: true })
+    return []
+  }
+  const as = reader.text(fields.as, [...at, 'as'])
+  if (act === 'resolve' && as !== 'done' && as !== 'released') {
+    const message = 'say what became of the effect: `as: done` (it is there) or `as: released` (it is not)'
+    reader.report({ rule: 'value', message, path: [...at, 'as'] })
+    return []
+  }
+  return [
+    {
+      type: 'operator',
+      path,
+      act,
+      target: { kind, name: reader.needed(fields[kind], [...at, kind]) },
+      key: reader.text(fields.key, [...at, 'key']),
+      as: as === 'done' || as === 'released' ? as : null,
+    },
+  ]
 }
 
 function readEvent(reader: PartReader, value: JsonValue, path: FieldPath): readonly TestStep[] {

@@ -5,11 +5,13 @@ import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Log } from '../../ports/log.ts'
 
-const FOLLOW_MS = 5_000
-
 /** `onFailed`: the log message if a read fails; it is repeated later. Returns a function that stops it. */
 export function followTenants(
-  deps: { readonly clock: Pick<Clock, 'after'>; readonly log: Pick<Log, 'warn'> },
+  deps: {
+    readonly clock: Pick<Clock, 'after'>
+    readonly log: Pick<Log, 'warn'>
+    readonly followMs: number
+  },
   onFailed: string,
   tenants: () => readonly TenantId[] | Promise<readonly TenantId[]>,
   learn: (tenant: TenantId) => Promise<unknown>,
@@ -29,7 +31,7 @@ export function followTenants(
     next()
   }
   const next = () => {
-    if (!isStopped) cancel = deps.clock.after(FOLLOW_MS, () => void look())
+    if (!isStopped) cancel = deps.clock.after(deps.followMs, () => void look())
   }
   next()
   return () => {

@@ -25,7 +25,7 @@ interface Deps extends EngineBase {
 
 export function composeCredentials(
   deps: Deps,
-  config: Pick<EngineConfig, 'node' | 'sendWithinMs' | 'responseBytesMax' | 'roles'>,
+  config: Pick<EngineConfig, 'node' | 'sendWithinMs' | 'responseBytesMax' | 'roles' | 'followMs'>,
 ): { readonly credentials: ComposedCredentials; readonly health: HealthWorker } {
   const { definitions, log, ids } = deps
   const { outboundClient, authorizeWith } = deps.connections

@@ -66,7 +66,7 @@ function makeHealthWorld(
         refused: (_watched, version) => refused.push(version),
         accepted: (_watched, version) => accepted.push(version),
       },
-      { node: name },
+      { node: name, followMs: 5_000 },
     )
     worker.start()
     return worker

@@ -68,14 +68,16 @@ interface StoredProbe {
 const NOTHING: StoredProbe = { version: 0, record: { form: 1, window: 0, by: '', results: [] } }
 export const HEALTH_RESULTS_MAX = 60
 const LOOK_MS_MIN = 250
-const LOOK_MS_MAX = 5 * SECOND
 const AGAIN_MS: readonly number[] = [1 * SECOND, 2 * SECOND]
 const AT_ONCE_MAX = 16
 const ANSWER_BYTES_MAX = 65_536
 /** Another attempt within the window would have the same result. */
 const DEFINITE: readonly FailureClass[] = ['auth', 'config', 'validation', 'rate_limited']
 
-export function makeHealthWorker(deps: HealthDeps, config: { readonly node: string }): HealthWorker {
+export function makeHealthWorker(
+  deps: HealthDeps,
+  config: { readonly node: string; readonly followMs: number },
+): HealthWorker {
   const { store, clock, log, time, ids, commits, vars } = deps
   const known = new Map<string, StoredProbe>()
   const underWay = new Map<string, Promise<void>>()
@@ -227,7 +229,7 @@ export function makeHealthWorker(deps: HealthDeps, config: { readonly node: stri
 
   const check = () => {
     if (isStopped) return
-    let nextMs = LOOK_MS_MAX
+    let nextMs: number = config.followMs
     for (const watched of deps.watched()) {
       const { tenant, connection } = watched
       const everyMs = connection.probe?.everyMs

@@ -24,7 +24,10 @@ export function composeDeadLetters(
       readonly instances: Instances
       readonly steps: Steps
     },
-  config: Pick<RunningConfig, 'vars' | 'responseBytesMax' | 'resultBytesMax' | 'replayReadyPerMinute'>,
+  config: Pick<
+    RunningConfig,
+    'vars' | 'responseBytesMax' | 'resultBytesMax' | 'replayReadyPerMinute' | 'followMs'
+  >,
 ): DeadLetters {
   const deadLetterActions = makeDeadLetterActions(deps)
   return {

@@ -47,6 +47,26 @@ export type TestStep =
       readonly times: number
     }
   | { readonly type: 'wait'; readonly path: TestPath; readonly ms: number }
+  /** What a user does about definitions, dead letters and jobs. */
+  | {
+      readonly type: 'operator'
+      readonly path: TestPath
+      readonly act: OperatorAct
+      readonly target: OperatorTarget
+      /** Of dead letters and jobs: only those with this key. */
+      readonly key: string | null
+      /** Of `resolve`: whether the effect is there. */
+      readonly as: 'done' | 'released' | null
+    }
+
+/** `replay`: dead letters; `resolve`: parked jobs; `retry`: jobs that wait, and parked ones; the others: a definition. */
+export const OPERATOR_ACTS = ['replay', 'resolve', 'retry', 'pause', 'resume'] as const
+export type OperatorAct = (typeof OPERATOR_ACTS)[number]
+
+export interface OperatorTarget {
+  readonly kind: 'route' | 'workflow' | 'subscription' | 'source'
+  readonly name: string
+}
 
 /** `POST https://books.example/bookings`; `*` stands for any text. */
 export interface CallAddress {

@@ -14,8 +14,11 @@ export type {
   ObservedCall,
   ObservedPart,
   ObservedRequest,
+  OperatorAct,
+  OperatorTarget,
   ScriptedAnswer,
   TestPath,
   TestStep,
 } from './flow-test.ts'
+export { OPERATOR_ACTS } from './flow-test.ts'
 export { judgeTest } from './judge-test.ts'

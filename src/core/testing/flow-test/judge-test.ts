@@ -4,7 +4,15 @@ import type { JsonValue } from '../../foundation/json/index.ts'
 import { closest } from '../../foundation/text/index.ts'
 import { isCallTo, showCallAddress } from './call-address.ts'
 import { compareFields } from './compare-fields.ts'
-import type { Difference, ExpectedPart, FlowTest, Observed, ObservedCall, ObservedPart } from './flow-test.ts'
+import type {
+  Difference,
+  ExpectedPart,
+  FlowTest,
+  Observed,
+  ObservedCall,
+  ObservedPart,
+  TestStep,
+} from './flow-test.ts'
 import { matchLists } from './match-lists.ts'
 
 /** Empty: the test passes. */
@@ -50,7 +58,7 @@ function judgeRequests(test: FlowTest, { requests }: Observed): readonly Differe
     const expected = sent.type === 'request' ? sent.refused : null
     if ((refused?.code ?? null) === expected) return []
     const path = expected === null ? sent.path : [...sent.path, 'refused']
-    const what = sent.type === 'request' ? `the request to ${sent.source}` : `the event ${sent.subject}`
+    const what = nameOfStep(sent)
     if (refused === null)
       return [{ path, message: `${what} was accepted, expected to be refused with ${expected}`, fields: [] }]
     const also = expected === null ? '' : `, expected ${expected}`
@@ -58,6 +66,12 @@ function judgeRequests(test: FlowTest, { requests }: Observed): readonly Differe
       { path, message: `${what} was refused with ${refused.code}${also}: ${refused.message}`, fields: [] },
     ]
   })
+}
+
+function nameOfStep(step: Exclude<TestStep, { readonly type: 'wait' }>): string {
+  if (step.type === 'request') return `the request to ${step.source}`
+  if (step.type === 'event') return `the event ${step.subject}`
+  return `\`${step.act}\` of ${step.target.kind} ${step.target.name}`
 }
 
 function judgeCalls({ expect }: FlowTest, { calls }: Observed): readonly Difference[] {

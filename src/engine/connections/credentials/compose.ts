@@ -34,7 +34,7 @@ const ANOTHER_IN_USE = 'another secret is in use by now'
 
 export function makeCredentials(
   deps: CredentialDeps & { managedBy(tenant: TenantId, credential: string): ManagedBy },
-  config: Pick<EngineConfig, 'node' | 'sendWithinMs' | 'responseBytesMax' | 'roles'>,
+  config: Pick<EngineConfig, 'node' | 'sendWithinMs' | 'responseBytesMax' | 'roles' | 'followMs'>,
 ): ComposedCredentials {
   const stateCache = makeCredentialStateCache({ ...deps, opened: () => deps.wake() })
   const values = makeValues(deps)
@@ -57,6 +57,7 @@ export function makeCredentials(
     begin,
     tidy: consent.tidy,
     hasScheduleRole: config.roles.has('schedule'),
+    followMs: config.followMs,
   })
   const refusals = makeRefusals({ ...deps, stateCache, values, begin, verify })
 

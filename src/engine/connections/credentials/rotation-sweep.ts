@@ -5,7 +5,6 @@
 import { type CredentialState, nextRotationAt } from '../../../core/connections/credential/index.ts'
 import { messageOf } from '../../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
-import { SECOND } from '../../../core/foundation/time/index.ts'
 import { EMPTY_NOTE, type WorkState } from '../../../core/queue/work/index.ts'
 import { again } from '../../settlement/index.ts'
 import { type BeginRotation, ROTATION_EXPIRES_MS } from './begin-rotation.ts'
@@ -20,7 +19,6 @@ export interface RotationSweep {
   stop(): Promise<void>
 }
 
-const LOOK_MS = 5 * SECOND
 /** A value that was provided but whose rotation was not started: the node stopped in between. */
 const LOOK_FOR_VALUES_EVERY = 12
 const BY = 'millrace'
@@ -34,6 +32,7 @@ export function makeRotationSweep(
     readonly begin: BeginRotation
     /** Whether this node acts on what it finds. */
     readonly hasScheduleRole: boolean
+    readonly followMs: number
     /** Other periodic work for a tenant. */
     tidy(tenant: TenantId): Promise<void>
   },
@@ -167,7 +166,7 @@ export function makeRotationSweep(
 
   const next = () => {
     if (isStopped) return
-    cancel = clock.after(LOOK_MS, () => {
+    cancel = clock.after(deps.followMs, () => {
       active = sweep().then(next)
     })
   }

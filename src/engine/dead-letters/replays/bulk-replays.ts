@@ -101,7 +101,6 @@ export interface BulkReplayer extends BulkReplays {
 }
 
 /** How often a node looks for replays that other nodes started and left. */
-const LOOK_MS = 5_000
 const RUNNING_MAX = 20
 /** Jobs that a replay may add to the queue of a node that is behind; then it waits, except for an occasional piece. */
 const AHEAD_MAX = 2_000
@@ -147,7 +146,7 @@ export function makeBulkReplays(
       readonly deadLetterActions: InternalDeadLetterActions
       wake(): void
     },
-  config: Pick<EngineConfig, 'replayReadyPerMinute'>,
+  config: Pick<EngineConfig, 'replayReadyPerMinute' | 'followMs'>,
 ): BulkReplayer {
   const { store, clock, time, log, ids, commits, registry, deadLetterActions } = deps
   let isOpen = false
@@ -294,7 +293,7 @@ export function makeBulkReplays(
 
   /** One piece of each, in rotation; returns how long until the next. */
   const pass = async (): Promise<number> => {
-    let soonestMs = LOOK_MS
+    let soonestMs = config.followMs
     const isTime = config.replayReadyPerMinute > 0 && clock.monotonic() - readyAt >= READY_EVERY_MS
     if (isTime) readyAt = clock.monotonic()
     for (const tenant of await tenantsInStore(store)) {
@@ -302,7 +301,7 @@ export function makeBulkReplays(
       const { items } = await store.forTenant(tenant).records(query)
       if (isTime && items.length === 0) await takeReady(tenant)
       for (const { key } of items) {
-        if (!isOpen) return LOOK_MS
+        if (!isOpen) return config.followMs
         const delayMs = await advanceAlone(tenant, key.slice(RUNNING_PREFIX.length))
         if (delayMs !== null) soonestMs = Math.min(soonestMs, delayMs)
       }
@@ -322,7 +321,7 @@ export function makeBulkReplays(
       .catch((error: unknown) => {
         if (error instanceof StoreError) log.warn('replay.interrupted', { error: messageOf(error) })
         else log.error('replay.broken', { error: messageOf(error) })
-        return LOOK_MS
+        return config.followMs
       })
       .then((delayMs) => {
         passing = null

@@ -2,7 +2,6 @@
 
 import { messageOf } from '../../../core/foundation/errors/index.ts'
 import type { TenantId } from '../../../core/foundation/ids/index.ts'
-import { SECOND } from '../../../core/foundation/time/index.ts'
 import type { Route } from '../../../core/routing/index.ts'
 import type { Commits, PlanEvent, StoreTime, UnitOfWork } from '../../commit/index.ts'
 import type { EngineDeps, RunningConfig } from '../../config.ts'
@@ -36,8 +35,6 @@ export interface ComposedSubscriptions {
 }
 
 /** How often a node checks whether another one changed a subscription. */
-const FOLLOW_MS = 5 * SECOND
-
 export function composeSubscriptions(
   deps: Pick<EngineDeps, 'store' | 'clock' | 'random' | 'http' | 'vault' | 'secrets' | 'log'> &
     NoticeDeps & {
@@ -51,7 +48,7 @@ export function composeSubscriptions(
       readonly unitOfWork: Pick<UnitOfWork, 'once' | 'release'>
       wake(): void
     },
-  config: Pick<RunningConfig, 'vars' | 'version' | 'roles' | 'limits'>,
+  config: Pick<RunningConfig, 'vars' | 'version' | 'roles' | 'limits' | 'followMs'>,
 ): ComposedSubscriptions {
   const { store, clock, log, http, vault, registry, ids } = deps
   const now = () => deps.time.now()
@@ -106,7 +103,7 @@ export function composeSubscriptions(
     next()
   }
   const next = () => {
-    if (!isStopped) cancel = clock.after(FOLLOW_MS, () => void follow())
+    if (!isStopped) cancel = clock.after(config.followMs, () => void follow())
   }
 
   /** Of the definitions too: the node that made a record may have crashed before it made the secret. */
