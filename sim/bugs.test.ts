@@ -28,6 +28,7 @@ test('there are planted bugs for every rule', () => {
     'ES2',
     'ES4',
     'FA1',
+    'FL12',
     'FL3',
     'FL9',
     'FO11',

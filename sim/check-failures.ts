@@ -1,6 +1,8 @@
-// FL3, FL9, ES2 and ES4 when a run is over: every failed job has a failure in the right state, each dead letter and each parked job
-// an escalation, and each is published once, and never about a job that publishes.
+// FL3, FL9, FL12, ES2 and ES4 when a run is over: every failed job has a failure in the right state, each dead letter and each parked job
+// an escalation, and each is published once, and never about a job that publishes; each connection
+// that fails has one failure that is not resolved, and no other has one.
 
+import { type ConnectionState, connectionFailureId } from '../src/core/connections/connection/index.ts'
 import { CANONICAL_SOURCE, isCanonical } from '../src/core/events/canonical/index.ts'
 import { failureId } from '../src/core/failures/failure/index.ts'
 import { deadLetterOf } from '../src/core/queue/work/index.ts'
@@ -40,14 +42,38 @@ export function checkFailures(observations: Observations, dump: StoreDump): void
       observations.violate('FL3', `dead letter ${short(letter.id)} is ${letter.state}, its failure ${state}`)
   }
   for (const failure of dump.failures) {
-    const state = works.get(failure.workId)?.state
+    const state = failure.workId === '' ? 'ready' : works.get(failure.workId)?.state
     const isTried = state === 'ready' || state === 'leased' || state === 'waiting' || state === 'merged'
     if (failure.state === 'open' && !isTried)
       observations.violate('FL3', `failure ${short(failure.id)} is open, its work ${state}`)
     if (failure.state === 'escalated' && (failure.cause === null || !causes.has(failure.cause)))
       observations.violate('ES2', `failure ${short(failure.id)} is escalated without an escalation`)
   }
+  checkConnectionFailures(observations, dump)
   checkTold(observations, dump)
+}
+
+function checkConnectionFailures(observations: Observations, { failures, records }: StoreDump): void {
+  const left = new Map(
+    failures.flatMap((row) =>
+      row.workId === '' && row.state !== 'resolved' ? [[row.id, row] as const] : [],
+    ),
+  )
+  for (const { tenant, kind, key, body } of records) {
+    const { failing } = kind === 'connection' ? (JSON.parse(body) as ConnectionState) : {}
+    if (failing === undefined) continue
+    const id = connectionFailureId(tenant, key, failing)
+    const expected = failing.isOutage ? 'escalated' : 'open'
+    // Retention takes a failure with the latest event about it.
+    if (left.get(id)?.state !== expected && (left.has(id) || observations.gone.events.size === 0))
+      observations.violate(
+        'FL12',
+        `connection ${key} fails, its failure is ${left.get(id)?.state ?? 'absent'}`,
+      )
+    left.delete(id)
+  }
+  for (const { id, consumer, state } of left.values())
+    observations.violate('FL12', `failure ${short(id)} is ${state}, and ${consumer} does not fail`)
 }
 
 function checkTold(observations: Observations, dump: StoreDump): void {

@@ -158,6 +158,23 @@ export const CONNECTION_BUGS: readonly Bug[] = [
   },
   {
     ...on,
+    name: 'recovery-resolves-nothing',
+    seed: 1,
+    about: 'a connection that recovers leaves its failure open',
+    breaks: ['FL12'],
+    profile: calling({ outageEveryMs: 6_000 }),
+    store: committing((commit) => ({
+      ...commit,
+      writes: commit.writes.filter(
+        (write) =>
+          write.w !== 'failure.put' ||
+          !write.row.consumer.startsWith('connection:') ||
+          write.row.state !== 'resolved',
+      ),
+    })),
+  },
+  {
+    ...on,
     name: 'refusal-uses-attempts',
     seed: 1,
     about: 'work whose credential was refused uses up an attempt while it waits for the next',

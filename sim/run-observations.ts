@@ -45,6 +45,7 @@ export type Rule =
   | 'PA25'
   | 'FL3'
   | 'FL9'
+  | 'FL12'
   | 'ES2'
   | 'ES4'
   | 'DY6'

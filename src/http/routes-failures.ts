@@ -24,7 +24,11 @@ const failureShape = shape(
       severity: s.string,
       consumer: consumerName(s),
       eventId: s.string,
-      workId: s.string.describe('The item that failed last: a replay goes on with the failure.'),
+      workId: s
+        .nullable(s.string)
+        .describe(
+          'The item that failed last: a replay goes on with the failure. null: a connection fails, and its jobs wait.',
+        ),
       attempts: s.integer,
       lastError: s.string,
       willRetryAt: s.nullable(s.instant).describe('null: not by itself.'),
@@ -143,7 +147,7 @@ function showFailure(failure: Failure) {
     severity: failure.severity,
     consumer: splitConsumer(failure.consumer),
     eventId: failure.eventId,
-    workId: failure.workId,
+    workId: failure.workId === '' ? null : failure.workId,
     attempts: failure.attempts,
     lastError: failure.lastError,
     willRetryAt: isoOrNull(failure.willRetryAt),

@@ -35,7 +35,8 @@ const FAILURES: ListDeclaration<'listFailures'> = {
   label: 'Failures',
   grid: 'failures__grid',
   idOf: ({ id }) => id,
-  hrefOf: ({ workId }) => `/work/${workId}`,
+  hrefOf: ({ workId, consumer }) =>
+    workId === null ? `/connections/${encodeURIComponent(consumer.name)}` : `/work/${workId}`,
   columns: [
     { head: 'Route', className: 'row__title truncate', cell: ({ consumer }) => consumer.name },
     {

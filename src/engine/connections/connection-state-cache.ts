@@ -240,7 +240,8 @@ export function makeConnectionStateCache(
       deps.wake()
     }
     for (const notice of notices) {
-      if (notice === 'outage' || notice === 'healed') continue
+      if (notice !== 'activated' && notice !== 'degraded' && notice !== 'recovered' && notice !== 'retired')
+        continue
       log.info(`connection.${notice}`, fields)
       if (notice === 'activated' || notice === 'recovered') deps.wake()
     }

@@ -1,6 +1,7 @@
 // Calls of routes on a connection, with a memory store and responses by the test.
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
+import type { EngineConfig } from '../config.ts'
 import {
   accept,
   answered,
@@ -17,9 +18,13 @@ import { documents, makeManualCredentials, makeShop, SECRET, WELL } from './conn
 const runsOf = async (world: ReturnType<typeof makeShop>) =>
   (await world.reads.runs({ cursor: null, limit: 50, purpose: 'work' })).items
 
-async function start(world: ReturnType<typeof makeShop>, known: Parameters<typeof documents>[0] = {}) {
+async function start(
+  world: ReturnType<typeof makeShop>,
+  known: Parameters<typeof documents>[0] = {},
+  config: Partial<EngineConfig> = {},
+) {
   const credentials = makeManualCredentials()
-  const node = await world.node({ documents: documents(known), credentials })
+  const node = await world.node({ documents: documents(known), credentials, config })
   await world.pass()
   return { node, credentials }
 }
@@ -257,6 +262,66 @@ describe('the gate', () => {
     isWell = true
     await passUntil(world, async () => (await state()).health === 'healthy')
     expect(await state()).toMatchObject({ circuit: { state: 'closed' } })
+  })
+
+  test('[FL12] failed probes are one failure of the connection, escalated by the second and resolved by recovery', async () => {
+    let isWell = true
+    const world = makeShop(
+      () => CREATED,
+      () => (isWell ? WELL : answered(503)),
+    )
+    const probe = { everyMs: 20_000, timeoutMs: 1_000 }
+    await start(world, { connection: { probe } })
+    await world.pass(21_000)
+    isWell = false
+    const failures = async () => (await world.reads.failures({ cursor: null, limit: 9 })).items
+    await passUntil(world, async () => (await failures()).length > 0)
+    const [opened] = await failures()
+    expect(opened).toMatchObject({
+      ...{ state: 'open', workId: '', consumer: 'connection:shop', class: 'transient', cause: null },
+      willRetryAt: expect.any(Number),
+    })
+    const event = (await world.reads.event(opened!.eventId))!
+    expect(event).toMatchObject({ subject: 'integration.failed', correlationId: opened?.correlationId })
+    expect(JSON.parse(event.data)).toMatchObject({ failureId: opened?.id, what: 'probe', connection: 'shop' })
+    await passUntil(world, async () => (await failures())[0]?.state === 'escalated')
+    const [outage] = await failures()
+    const escalations = await world.reads.escalations({ cursor: null, limit: 9 })
+    expect(escalations.items).toMatchObject([{ cause: outage?.cause, count: 1, workId: null }])
+    isWell = true
+    await passUntil(world, async () => (await failures())[0]?.state === 'resolved')
+    expect(await failures()).toMatchObject([{ id: opened?.id, willRetryAt: null, cause: outage?.cause }])
+    const resolved = await world.reads.events({
+      cursor: null,
+      limit: 9,
+      subject: 'integration.failure.resolved',
+    })
+    expect(resolved.items).toMatchObject([
+      { id: (await failures())[0]?.eventId, correlationId: event.correlationId },
+    ])
+  })
+
+  test('[FL12] [FL11] the failure of a connection that is no longer deployed is closed', async () => {
+    let isWell = true
+    const world = makeShop(
+      () => CREATED,
+      () => (isWell ? WELL : answered(503)),
+    )
+    const probe = { everyMs: 60_000, timeoutMs: 1_000 }
+    const { node } = await start(
+      world,
+      { connection: { probe } },
+      { sweepEveryMs: 5_000, escalateAfterMs: 40_000 },
+    )
+    await world.pass(21_000)
+    isWell = false
+    const failures = async () => (await world.reads.failures({ cursor: null, limit: 9 })).items
+    await passUntil(world, async () => (await failures()).length > 0)
+    const applied = node.engine.apply(DEFAULT_TENANT, [])
+    await world.pass()
+    await applied
+    await world.pass(60_000)
+    expect(await failures()).toMatchObject([{ state: 'resolved', reason: 'gone' }])
   })
 
   test('[CX31] [CX3] an operator lets the calls of an unhealthy connection go', async () => {

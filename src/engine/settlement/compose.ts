@@ -4,6 +4,7 @@
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { EngineBase, EngineSignals } from '../commit/index.ts'
 import type { EngineConfig } from '../config.ts'
+import type { Registry } from '../definitions/index.ts'
 import type { Decisions } from './decision-functions.ts'
 import { type EscalationActions, makeEscalations } from './escalations.ts'
 import { type FailureSweep, makeFailureSweep } from './failure-sweep.ts'
@@ -19,7 +20,11 @@ export function composeJobEnds(deps: EngineBase & { readonly decisions: Decision
 }
 
 export function composeEscalations(
-  deps: EngineBase & { readonly signals: EngineSignals; tenants(): readonly TenantId[] },
+  deps: EngineBase & {
+    readonly signals: EngineSignals
+    readonly registry: Pick<Registry, 'connection'>
+    tenants(): readonly TenantId[]
+  },
   config: Pick<EngineConfig, 'sweepEveryMs' | 'escalateAfterMs'>,
 ): { readonly sweep: FailureSweep; readonly escalations: EscalationActions } {
   const sweep = makeFailureSweep(deps, config)

@@ -4,6 +4,7 @@
 // Invariants: ES4 an escalation is announced once, in the commit that records the announcement. FL11 a failure that is open for
 // too long is escalated, and one that is open although its job is over is ended.
 
+import { type ConnectionState, connectionFailureId } from '../../core/connections/connection/index.ts'
 import { isCanonical } from '../../core/events/canonical/index.ts'
 import { causeHash, type Escalation } from '../../core/failures/escalation/index.ts'
 import { type Failure, type FailureEvent, stepFailure } from '../../core/failures/failure/index.ts'
@@ -13,6 +14,7 @@ import { SECOND } from '../../core/foundation/time/index.ts'
 import type { WorkRow } from '../../core/queue/work/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { EngineBase, EventPlan, StoreTime, UnitOfWork } from '../commit/index.ts'
+import type { Registry } from '../definitions/index.ts'
 import { planEscalationEvent } from './escalation-events.ts'
 import { PARKED_REASON, raise, toNew } from './failures.ts'
 
@@ -45,6 +47,7 @@ export function makeFailureSweep(
     readonly time: Pick<StoreTime, 'now'>
     readonly unitOfWork: Pick<UnitOfWork, 'once'>
     tenants(): readonly TenantId[]
+    readonly registry: Pick<Registry, 'connection'>
   },
   config: SweepConfig,
 ): FailureSweep {
@@ -125,19 +128,49 @@ export function makeFailureSweep(
     }
   }
 
+  /** A connection that fails goes on until it recovers; one that is gone, or that was retired by its document, never does. */
+  const endOfConnection = async (failure: Failure): Promise<void> => {
+    const { tenant, consumer, class: failureClass, lastError: error, willRetryAt } = failure
+    const name = consumer.slice(consumer.indexOf(':') + 1)
+    const record = await store.forTenant(tenant).record('connection', name)
+    const state = record === null ? null : (JSON.parse(record.body) as ConnectionState)
+    const deployed = deps.registry.connection(tenant, name)?.document
+    const isItself =
+      state?.failing !== undefined && connectionFailureId(tenant, name, state.failing) === failure.id
+    const isGone = !isItself || deployed === undefined || deployed.status === 'retired'
+    const of = { consumer, class: failureClass, reason: LINGERING_REASON, error, isCanonical: false }
+    const retryInMs = willRetryAt === null ? null : Math.max(0, willRetryAt - time.now())
+    const happened: FailureEvent = isGone
+      ? { type: 'closed', reason: 'gone' }
+      : { type: 'lingered', cause: causeHash(of), retryInMs }
+    const { version = 0 } = record ?? {}
+    await change(failure, happened, [{ g: 'version', of: 'connection', key: name, version }])
+  }
+
   const end = async (failure: Failure): Promise<void> => {
+    if (failure.workId === '') return endOfConnection(failure)
     const { tenant } = failure
     const reads = store.forTenant(tenant)
     const work = await reads.work(failure.workId)
     const event = work === null ? null : await reads.event(work.eventId)
     const happened = decide(failure, work, event === null || !isCanonical(event))
-    const row = happened === null ? null : stepFailure(toNew(failure, time.now()), happened)
-    if (happened === null || row === null) return
-    const writes: Write[] = [{ w: 'failure.put', row }]
-    if (row.state === 'escalated') writes.push(raise(ids, row, null, row.reason ?? LINGERING_REASON))
+    if (happened === null) return
     // A concurrent settlement of the job knows better.
     const guards: Guard[] =
       work === null ? [] : [{ g: 'work', work: work.id, state: work.state, epoch: work.epoch }]
+    await change(failure, happened, guards)
+  }
+
+  const change = async (
+    failure: Failure,
+    happened: FailureEvent,
+    guards: readonly Guard[],
+  ): Promise<void> => {
+    const { tenant } = failure
+    const row = stepFailure(toNew(failure, time.now()), happened)
+    if (row === null) return
+    const writes: Write[] = [{ w: 'failure.put', row }]
+    if (row.state === 'escalated') writes.push(raise(ids, row, null, row.reason ?? LINGERING_REASON))
     if (!(await commit(tenant, guards, writes, null))) return
     const { id, consumer, class: failureClass, state } = row
     log.info('failure.swept', { tenant, failure: id, consumer, class: failureClass, state })

@@ -247,7 +247,12 @@ export function toNew(known: Failure, now: Instant): NewFailure {
   return { ...row, retryInMs: willRetryAt === null ? null : Math.max(0, willRetryAt - now) }
 }
 
-export function raise(ids: Ids, row: NewFailure, runbook: string | null, why = row.reason): Write {
+export function raise(
+  ids: Pick<Ids, 'escalation'>,
+  row: NewFailure,
+  runbook: string | null,
+  why = row.reason,
+): Write {
   const { cause, consumer, class: failureClass, severity, lastError, workId } = row
   return {
     w: 'escalation.raise',
@@ -260,7 +265,7 @@ export function raise(ids: Ids, row: NewFailure, runbook: string | null, why = r
       severity,
       runbook,
       lastError,
-      workId,
+      workId: workId === '' ? null : workId,
     },
   }
 }

@@ -11,7 +11,7 @@ export {
   SHORT_WAIT_MS,
 } from './decision-functions.ts'
 export type { EscalationActions } from './escalations.ts'
-export { type Failures, failOnIngest, makeFailures, NO_FAILURE_CHANGE } from './failures.ts'
+export { type Failures, failOnIngest, makeFailures, NO_FAILURE_CHANGE, raise } from './failures.ts'
 export { makeObstacle, makeWait, type Obstacle } from './function-stop.ts'
 export {
   again,

@@ -617,8 +617,8 @@ export type Failure = {
     readonly name: string
   }
   readonly eventId: string
-  /** The item that failed last: a replay goes on with the failure. */
-  readonly workId: string
+  /** The item that failed last: a replay goes on with the failure. null: a connection fails, and its jobs wait. */
+  readonly workId: string | null
   readonly attempts: number
   readonly lastError: string
   /** null: not by itself. */

@@ -41,6 +41,18 @@ export interface CircuitOverride {
   readonly until: Instant | null
 }
 
+/** Why a connection is degraded, from the first failure until it works again: one failure of the list (FL12). */
+export interface ConnectionFailing {
+  /** Also identifies the failure. */
+  readonly since: Instant
+  /** When it was published last. */
+  readonly toldAt: Instant
+  readonly class: FailureClass
+  readonly attempts: number
+  /** More than one failed probe: its escalation was raised. */
+  readonly isOutage: boolean
+}
+
 export interface ConnectionState {
   readonly form: 1
   readonly status: ConnectionStatus
@@ -57,5 +69,7 @@ export interface ConnectionState {
     /** Hash of the document that was retired: a different document starts over. */
     readonly hash: string
   } | null
+  /** Left out: it does not fail, or an earlier version wrote the state. */
+  readonly failing?: ConnectionFailing
   readonly updatedAt: Instant
 }

@@ -9,8 +9,14 @@ import { type CircuitPolicy, USUAL_CIRCUIT } from '../../definitions/documents/i
 import type { FailureClass } from '../../failures/failure/index.ts'
 import { type CircuitEvent, CLOSED, stepCircuit } from '../../flow-control/circuit/index.ts'
 import { unreachable } from '../../foundation/errors/index.ts'
-import type { Instant } from '../../foundation/time/index.ts'
-import type { CircuitOverride, ConnectionState, ConnectionStatus, ProbeResult } from './connection-state.ts'
+import { HOUR, type Instant } from '../../foundation/time/index.ts'
+import type {
+  CircuitOverride,
+  ConnectionFailing,
+  ConnectionState,
+  ConnectionStatus,
+  ProbeResult,
+} from './connection-state.ts'
 
 /** The relevant parts of the deployed document. */
 export interface ConnectionTerms {
@@ -38,14 +44,27 @@ export type ConnectionEvent =
   | { readonly type: 'overridden'; readonly at: Instant; readonly override: CircuitOverride | null }
   | { readonly type: 'retired'; readonly at: Instant; readonly by: string; readonly reason: string }
 
-/** Changes to publish. `outage` and `healed` come from the circuit. */
-export type ConnectionNotice = 'activated' | 'degraded' | 'recovered' | 'retired' | 'outage' | 'healed'
+/**
+ * Changes to publish. `failing`, `still-failing` and `resolved` are about its failure; `outage` confirms it: a second failed
+ * probe or trial, or calls that opened the circuit.
+ */
+export type ConnectionNotice =
+  | 'activated'
+  | 'degraded'
+  | 'recovered'
+  | 'retired'
+  | 'failing'
+  | 'outage'
+  | 'still-failing'
+  | 'resolved'
 
 export interface ConnectionStep {
   readonly state: ConnectionState
   readonly notices: readonly ConnectionNotice[]
   /** What the circuit did; `trying`: the trial belongs to the caller whose step is stored first. */
   readonly circuit: 'opened' | 'reopened' | 'trying' | 'closed' | null
+  /** The failure that it has, or that this step resolves. */
+  readonly failing: ConnectionFailing | null
   /** Whether the state must be stored: the counts of a closed circuit are not. */
   readonly mustStore: boolean
 }
@@ -82,12 +101,20 @@ export function stepConnection(
   terms: ConnectionTerms,
 ): ConnectionStep {
   const { next, circuit } = change(before, event, terms)
-  const state: ConnectionState =
-    next === before ? before : { ...next, status: connectionStatus(next, terms), updatedAt: event.at }
+  const state =
+    next === before
+      ? before
+      : followFailure(
+          before,
+          { ...next, status: connectionStatus(next, terms), updatedAt: event.at },
+          event,
+          circuit,
+        )
   return {
     state,
     circuit,
-    notices: noticesOf(before, state, terms, circuit),
+    failing: state.failing ?? before.failing ?? null,
+    notices: noticesOf(before, state, terms),
     mustStore: mustStore(before, state),
   }
 }
@@ -183,21 +210,59 @@ function moveCircuit(
   return { next: { ...state, circuit: step.circuit, health }, circuit: step.change }
 }
 
+/** A failure that lasts is published again this often, so that retention does not take it before it is over. */
+const REMIND_MS = 12 * HOUR
+
+/** A failure lasts while the connection is degraded. One whose document changed goes on until the new one passes its test. */
+function followFailure(
+  before: ConnectionState,
+  state: ConnectionState,
+  event: ConnectionEvent,
+  change: ConnectionStep['circuit'],
+): ConnectionState {
+  const { failing, ...rest } = state
+  if (state.status === 'pending') return state
+  if (state.status !== 'degraded') return failing === undefined ? state : rest
+  const { at } = event
+  const broken = state.circuit.state === 'closed' ? null : state.circuit
+  if (failing === undefined) {
+    // No two failures of a connection begin at the same instant.
+    const since = Math.max(at, before.updatedAt + 1)
+    const failed = broken?.class ?? ('result' in event ? event.result.class : null) ?? 'unknown'
+    const attempts = broken?.opened ?? 1
+    return { ...rest, failing: { since, toldAt: at, class: failed, attempts, isOutage: isOut(state) } }
+  }
+  const attempts = broken?.opened ?? failing.attempts
+  if (isOut(state) && !failing.isOutage) {
+    const failed = broken?.class ?? failing.class
+    return { ...rest, failing: { ...failing, attempts, toldAt: at, class: failed, isOutage: true } }
+  }
+  const isDue = change === 'reopened' && at - failing.toldAt >= REMIND_MS
+  if (!isDue && attempts === failing.attempts) return state
+  return { ...rest, failing: { ...failing, attempts, toldAt: isDue ? at : failing.toldAt } }
+}
+
 function noticesOf(
   before: ConnectionState,
   after: ConnectionState,
   terms: ConnectionTerms,
-  circuit: ConnectionStep['circuit'],
 ): readonly ConnectionNotice[] {
   const notices: ConnectionNotice[] = []
-  if (isOut(after) && !isOut(before)) notices.push('outage')
-  if (isOut(before) && circuit === 'closed') notices.push('healed')
+  if (before.failing === undefined && after.failing !== undefined) notices.push('failing')
+  if (after.failing?.isOutage === true && before.failing?.isOutage !== true) notices.push('outage')
+  else if (before.failing !== undefined && isAgain(before.failing, after.failing))
+    notices.push('still-failing')
+  if (before.failing !== undefined && after.failing === undefined) notices.push('resolved')
   const [was, is] = [connectionStatus(before, terms), after === before ? null : after.status]
   if (is === null || was === is) return notices
   if (is === 'retired') notices.push('retired')
   else if (is === 'degraded') notices.push('degraded')
   else if (is === 'active') notices.push(was === 'pending' ? 'activated' : 'recovered')
   return notices
+}
+
+function isAgain(before: ConnectionFailing, after: ConnectionFailing | undefined): boolean {
+  return after !== undefined && after.toldAt !== before.toldAt
 }
 
 /** One failed probe is no outage yet: it holds the calls back without an escalation. */
@@ -215,6 +280,7 @@ function mustStore(before: ConnectionState, after: ConnectionState): boolean {
     before.testedHash !== after.testedHash ||
     before.lastTest !== after.lastTest ||
     before.override !== after.override ||
-    before.retired !== after.retired
+    before.retired !== after.retired ||
+    before.failing !== after.failing
   )
 }

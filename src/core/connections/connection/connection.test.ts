@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { USUAL_CIRCUIT } from '../../definitions/documents/index.ts'
 import { FAILURE_CLASSES, type FailureClass } from '../../failures/failure/index.ts'
 import { CLOSED } from '../../flow-control/circuit/index.ts'
+import { HOUR } from '../../foundation/time/index.ts'
 import {
   type ConnectionEvent,
   type ConnectionState,
@@ -81,13 +82,13 @@ describe('a connection', () => {
           circuit: { state: 'open', tryAt: 30_010, class: failed, by: 'probe' },
         },
         circuit: 'opened',
-        notices: ['degraded'],
+        notices: ['failing', 'degraded'],
         mustStore: true,
       })
       expect(stepConnection(once.state, probed(20, null), TERMS)).toMatchObject({
         state: { status: 'active', health: 'healthy', circuit: CLOSED },
         circuit: 'closed',
-        notices: ['recovered'],
+        notices: ['resolved', 'recovered'],
       })
       // A call that was under way says nothing.
       expect(walk([told(20, null), told(21, 'transient')], once.state)).toEqual(once.state)
@@ -99,7 +100,7 @@ describe('a connection', () => {
     const half = walk([{ type: 'tried', at: 30_010 }], held)
     expect(stepConnection(half, told(30_011, null, true), TERMS)).toMatchObject({
       state: { status: 'active', health: 'healthy', circuit: CLOSED },
-      notices: ['recovered'],
+      notices: ['resolved', 'recovered'],
     })
     for (const again of [probed(20, 'transient'), probed(20, 'transient', true)]) {
       const next = stepConnection(held, again, TERMS)
@@ -108,7 +109,7 @@ describe('a connection', () => {
         notices: ['outage'],
       })
       expect(next.state.circuit).not.toHaveProperty('by')
-      expect(stepConnection(next.state, tested(40), TERMS).notices).toEqual(['healed', 'recovered'])
+      expect(stepConnection(next.state, tested(40), TERMS).notices).toEqual(['resolved', 'recovered'])
     }
     const failed = stepConnection(half, told(30_011, 'transient', true), TERMS)
     expect(failed).toMatchObject({
@@ -130,6 +131,32 @@ describe('a connection', () => {
     expect(off).toMatchObject({ status: 'degraded', circuit: CLOSED })
   })
 
+  test('[FL12] its failure lasts from the first failed probe to the recovery, and is confirmed by a second one', () => {
+    const once = walk([probed(10, 'transient')], ACTIVE)
+    expect(once.failing).toEqual({ since: 10, toldAt: 10, class: 'transient', attempts: 1, isOutage: false })
+    const twice = walk([probed(20, 'unknown', true)], once)
+    expect(twice.failing).toEqual({ since: 10, toldAt: 20, class: 'unknown', attempts: 2, isOutage: true })
+    const later = stepConnection(twice, probed(20 + 12 * HOUR, 'auth', true), TERMS)
+    expect(later).toMatchObject({
+      state: { failing: { since: 10, toldAt: 20 + 12 * HOUR, class: 'unknown', attempts: 3 } },
+      notices: ['still-failing'],
+    })
+    const well = stepConnection(later.state, tested(12 * HOUR + 30), TERMS)
+    expect(well).toMatchObject({ failing: { since: 10 }, notices: ['resolved', 'recovered'] })
+    expect(well.state).not.toHaveProperty('failing')
+    const retired = stepConnection(twice, { type: 'retired', at: 30, by: 'ops', reason: 'over' }, TERMS)
+    expect(retired.notices).toEqual(['resolved', 'retired'])
+    const off = walk([probed(10, 'transient'), probed(20, 'transient')], ACTIVE, { ...TERMS, circuit: null })
+    expect(off.failing).toMatchObject({ class: 'transient', isOutage: false })
+  })
+
+  test('[FL12] a state that an earlier version wrote begins its failure with the next step', () => {
+    const { failing: _none, ...former } = OUT
+    const step = stepConnection(former, probed(30_020, 'transient', true), TERMS)
+    expect(step.notices).toEqual(['failing', 'outage'])
+    expect(stepConnection(former, tested(50), TERMS).notices).toEqual(['recovered'])
+  })
+
   test('opens its circuit after five failures, and recovers after a successful trial', () => {
     const fourth = walk(
       Array.from({ length: 4 }, (_, index) => told(10 + index, 'transient')),
@@ -137,12 +164,16 @@ describe('a connection', () => {
     )
     expect(fourth.circuit.state).toBe('closed')
     const fifth = stepConnection(fourth, told(14, 'transient'), TERMS)
-    expect(fifth).toMatchObject({ circuit: 'opened', notices: ['outage', 'degraded'], mustStore: true })
+    expect(fifth).toMatchObject({
+      circuit: 'opened',
+      notices: ['failing', 'outage', 'degraded'],
+      mustStore: true,
+    })
     const half = walk([{ type: 'tried', at: 30_014 }], OUT)
     expect(half.circuit.state).toBe('half-open')
     expect(stepConnection(half, told(30_015, null, true), TERMS)).toMatchObject({
       state: { status: 'active', circuit: CLOSED },
-      notices: ['healed', 'recovered'],
+      notices: ['resolved', 'recovered'],
     })
     expect(stepConnection(OUT, tested(100), TERMS)).toMatchObject({
       circuit: 'closed',

@@ -13,12 +13,13 @@ export const FAILURE_STATES = ['open', 'resolved', 'escalated'] as const
 export type FailureState = (typeof FAILURE_STATES)[number]
 
 export interface NewFailure {
-  /** The job's id under another prefix. */
+  /** The job's id under another prefix; that of a connection's failure begins with its time. */
   readonly id: FailureId
   readonly state: FailureState
-  /** The job that failed last. */
-  readonly workId: WorkId
+  /** The job that failed last; empty: it is the failure of a connection (FL12). */
+  readonly workId: WorkId | ''
   readonly consumer: string
+  /** The job's event; of a connection, the latest one about the failure. */
   readonly eventId: EventId
   readonly class: FailureClass
   /** Why it is not retried any more; null while it is. */
