@@ -105,6 +105,13 @@ export const SUBSCRIPTION_FIELDS = {
     "additionalProperties": true,
     "description": "How many deliveries are under way at once. It has `limit`. Left out: as many as the endpoint bears, up to 64 a node."
   },
+  "connection": {
+    "type": [
+      "string",
+      "null"
+    ],
+    "description": "The connection whose rate limits its deliveries share with the calls on it: the default bucket of its provider, also while that is closed after a 429. Address and proof stay those of the subscription. Left out: limits are those of the endpoint alone."
+  },
   "order": {
     "type": [
       "object",

@@ -956,6 +956,8 @@ export interface SubscriptionDefinition {
     /** So many. */
     readonly limit: number
   }
+  /** The connection whose rate limits its deliveries share with the calls on it: the default bucket of its provider, also while that is closed after a 429. Address and proof stay those of the subscription. Left out: limits are those of the endpoint alone. Since 0.2. */
+  readonly connection?: string
   /** Deliveries of one value go one after another, in the order in which events were accepted. Left out: in any order. */
   readonly order?: {
     /** What has an order. */

@@ -57,6 +57,11 @@ export const SUBSCRIPTION_FIELDS: readonly FormField[] = [
     "word": "never"
   },
   {
+    "name": "connection",
+    "meaning": "The connection whose rate limits its deliveries share with the calls on it: the default bucket of its provider, also while that is closed after a 429. Address and proof stay those of the subscription.",
+    "leftOut": "limits are those of the endpoint alone"
+  },
+  {
     "name": "sensitive",
     "meaning": "`send`: what sources declare as sensitive is sent to this endpoint.",
     "leftOut": "it is sent as `[hidden]`",

@@ -35,7 +35,12 @@ export interface Route {
   readonly of?:
     | { readonly kind: 'trigger'; readonly workflow: string; readonly part: string }
     | { readonly kind: 'step'; readonly workflow: string; readonly part: string }
-    | { readonly kind: 'delivery'; readonly subscription: string }
+    | {
+        readonly kind: 'delivery'
+        readonly subscription: string
+        /** The connection whose rate limits it shares. Left out: those of its endpoint alone. */
+        readonly connection?: string
+      }
   readonly action: Action
   /** How long a job may be retried and wait, in total. */
   readonly expiresInMs: number

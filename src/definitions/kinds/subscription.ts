@@ -33,6 +33,7 @@ import {
   sends,
 } from '../fields.ts'
 import type { Remark } from '../finding.ts'
+import { checkConnectionName } from '../integrations.ts'
 import { checkProfileName } from '../profiles.ts'
 import { checkRetry } from '../retries.ts'
 import { checkSecrets } from '../secrets.ts'
@@ -121,6 +122,11 @@ const schema = lazily(() =>
         z.strictObject({ limit: field(z.number().int().min(1).max(10_000), 'So many.') }),
         'How many deliveries are under way at once.',
         { otherwise: 'as many as the endpoint bears, up to 64 a node', carried: true },
+      ),
+      connection: optional(
+        reference(),
+        'The connection whose rate limits its deliveries share with the calls on it: the default bucket of its provider, also while that is closed after a 429. Address and proof stay those of the subscription.',
+        { otherwise: 'limits are those of the endpoint alone', since: '0.2', carried: true },
       ),
       order: optional(
         z.strictObject({
@@ -214,6 +220,7 @@ function checkSubscriptionFields(value: Fields, around: Surroundings): readonly 
     ...checkSecrets(value.secret, around, ['secret'], 'its deliveries wait'),
     ...checkAuth(value, around, [], 'its deliveries wait'),
     ...checkGroups(value),
+    ...checkConnectionName(value.connection, ['connection'], around.integrations),
     ...checkSensitiveSubscription(value, around.sensitive),
     ...checkAddress(value.url, around),
     ...checkHeaders(fieldsOf(value.headers)),

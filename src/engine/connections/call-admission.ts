@@ -9,8 +9,10 @@ import type { StoreTime } from '../commit/index.ts'
 import type { Account, Lookups } from '../definitions/index.ts'
 import type { Buckets, CallAdmission, Where } from '../flow-control/index.ts'
 import { SHORT_WAIT_MS } from '../settlement/index.ts'
-import type { ConnectionStateCache } from './connection-state-cache.ts'
+import type { CircuitGate, ConnectionStateCache } from './connection-state-cache.ts'
 import type { Credentials } from './connection-types.ts'
+
+const OPEN: CircuitGate = { is: 'open' }
 
 export function makeCallAdmission(deps: {
   readonly time: StoreTime
@@ -23,17 +25,21 @@ export function makeCallAdmission(deps: {
   const inside = new Map<string, { tenant: TenantId; account: Account; names: readonly string[] }>()
 
   /** Beside the state cache: the limits of the credential and the buckets. `max` is 0 exactly if `closed` is set. */
-  const roomOf = (tenant: TenantId, { connection, buckets: names }: Where) => {
+  const roomOf = (tenant: TenantId, { connection, buckets: names, isForLimits }: Where) => {
     const found = lookups.find(tenant, connection)
     if (!found.ok) return { max: Number.POSITIVE_INFINITY, closed: null, account: null, mustAcquire: false }
     const { account } = found
-    const rotating = account.credential === null ? null : credentials.gate(tenant, account.credential.name)
+    const credential = isForLimits === true ? null : account.credential
+    const rotating = credential === null ? null : credentials.gate(tenant, credential.name)
     if (rotating !== null) return { max: 0, closed: rotating, account, mustAcquire: false }
     const { max, opensAt, mustAcquire = false } = buckets.room(tenant, account, names)
     if (max > 0) return { max, closed: null, account, mustAcquire: false }
     const why = `the rate of the connection ${connection} is used up`
     return { max, closed: { is: 'closed' as const, untilAt: opensAt, why }, account, mustAcquire }
   }
+
+  const stateOf = (tenant: TenantId, { connection, isForLimits }: Where): CircuitGate =>
+    isForLimits === true ? OPEN : stateCache.gate(tenant, connection)
 
   const prepare: CallAdmission['prepare'] = (tenant, where) => {
     const { account, mustAcquire } = roomOf(tenant, where)
@@ -61,7 +67,7 @@ export function makeCallAdmission(deps: {
       }
     },
     offer(tenant, where) {
-      const gate = stateCache.gate(tenant, where.connection)
+      const gate = stateOf(tenant, where)
       if (gate.is === 'refused') return { is: 'open', max: Number.POSITIVE_INFINITY }
       if (gate.is === 'closed') return { is: 'closed', untilAt: gate.untilAt }
       const { max, closed, mustAcquire } = roomOf(tenant, where)
@@ -72,25 +78,24 @@ export function makeCallAdmission(deps: {
     async begin(tenant, where) {
       const drawing = prepare(tenant, where)
       if (drawing !== null) await drawing
-      if (stateCache.gate(tenant, where.connection).is === 'tryable')
-        await stateCache.mayTry(tenant, where.connection)
+      if (stateOf(tenant, where).is === 'tryable') await stateCache.mayTry(tenant, where.connection)
     },
     prepare,
     mayLeaseOnInsert(tenant, where) {
-      const gate = stateCache.gate(tenant, where.connection)
+      const gate = stateOf(tenant, where)
       if (gate.is === 'refused') return true
       if (gate.is !== 'open') return false
       const { closed, mustAcquire } = roomOf(tenant, where)
       return closed === null || mustAcquire
     },
     enter(tenant, where, hold) {
-      const { connection, buckets: names } = where
-      const gate = stateCache.gate(tenant, connection)
+      const { connection, buckets: names, isForLimits } = where
+      const gate = stateOf(tenant, where)
       // It ends as soon as it runs.
       if (gate.is === 'refused') return null
       // Closed by the circuit, by an operator, or by a test that is still to come: only a trial in progress is let in again.
       if (gate.is === 'closed' && !stateCache.isTry(tenant, connection, hold)) return gate
-      const isIn = stateCache.enter(tenant, connection, hold)
+      const isIn = isForLimits === true || stateCache.enter(tenant, connection, hold)
       if (!isIn) {
         // No claim asks for the trial: the next job that comes is let in.
         if (gate.is === 'tryable') void stateCache.mayTry(tenant, connection).catch(() => {})
@@ -110,6 +115,12 @@ export function makeCallAdmission(deps: {
     },
     leave,
     spend: (hold) => inside.delete(hold),
+    answered(hold, said) {
+      const entered = inside.get(hold)
+      if (entered === undefined) return
+      inside.delete(hold)
+      buckets.reportResult(entered.tenant, entered.account, entered.names, { by: hold, ...said })
+    },
     used: leave,
     reportResult(tenant, connection, hold, failureClass) {
       const isUnsent = inside.has(hold)

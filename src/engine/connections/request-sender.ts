@@ -6,13 +6,11 @@
 
 import { locate } from '../../core/connections/connection/index.ts'
 import type { FailureClass } from '../../core/failures/failure/index.ts'
-import { readLimits } from '../../core/flow-control/rate/index.ts'
 import { makeRedact, type Redact } from '../../core/secrets/index.ts'
-import type { HttpOutcome } from '../../ports/http-client.ts'
 import type { EngineConfig, EngineDeps } from '../config.ts'
 import type { Account, Lookups } from '../definitions/index.ts'
 import { redactOutcome, requestHead, responseHead } from '../effects/index.ts'
-import type { Buckets, CallAdmission } from '../flow-control/index.ts'
+import { type Buckets, type CallAdmission, limitsSaid } from '../flow-control/index.ts'
 import type { Authorized, Credentials, OutboundRequest, OutboundResponse } from './connection-types.ts'
 
 export interface RequestSender {
@@ -104,8 +102,7 @@ export function makeRequestSender(
         ...(onChunk === undefined ? {} : { onChunk: (text: string) => onChunk(redact(text)) }),
       })
       const outcome = redactOutcome(raw, redact)
-      const limits = outcome.kind === 'response' ? readLimits(outcome.headers, clock.now()) : null
-      const isLimited = isRefusedByLimit(outcome, limits?.remaining ?? null)
+      const { isLimited, limits } = limitsSaid(outcome, clock.now())
       buckets.reportResult(tenant, account, request.buckets, { by, isLimited, limits })
       const resetMs = limits?.resetAt == null ? null : Math.max(0, limits.resetAt - clock.now())
       return {
@@ -146,12 +143,6 @@ export function notSent(failureClass: FailureClass, error: string, head: string)
     requestHead: head,
     responseHead: null,
   }
-}
-
-/** 429; or a 403 by which some say the same, with nothing left. */
-function isRefusedByLimit(outcome: HttpOutcome, remaining: number | null): boolean {
-  if (outcome.kind === 'failed') return false
-  return outcome.status === 429 || (outcome.status === 403 && remaining === 0)
 }
 
 function withoutQuery(url: string): string {

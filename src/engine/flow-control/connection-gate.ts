@@ -4,8 +4,12 @@ import type { ConnectionUse } from '../../core/definitions/documents/index.ts'
 import type { FailureClass } from '../../core/failures/failure/index.ts'
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
+import type { LimitsSaid } from './limits-said.ts'
 
-export type Where = Pick<ConnectionUse, 'connection' | 'buckets'>
+export interface Where extends Pick<ConnectionUse, 'connection' | 'buckets'> {
+  /** Only its rate limits count, not its health and its credential: the call goes elsewhere. Left out: all of it. */
+  readonly isForLimits?: true
+}
 
 export interface CallAdmission {
   gate(tenant: TenantId, connection: string, buckets?: readonly string[]): Gate
@@ -33,6 +37,8 @@ export interface CallAdmission {
   leave(hold: string): void
   /** Its call is sent: what was taken is used. False: nothing was. */
   spend(hold: string): boolean
+  /** A call that goes elsewhere has ended: its permits are used, and its response counts for the buckets. */
+  answered(hold: string, said: LimitsSaid): void
   /** A call has ended, and says nothing about the vendor's health. */
   used(hold: string): void
   reportResult(tenant: TenantId, connection: string, hold: string, failureClass: FailureClass | null): void

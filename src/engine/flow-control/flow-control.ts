@@ -18,10 +18,11 @@ import type { Item } from '../leases/index.ts'
 import { type Decisions, SHORT_WAIT_MS } from '../settlement/index.ts'
 import { circuitName, makeCircuits } from './circuits.ts'
 import { makeHosts } from './closed-hosts.ts'
-import type { CallAdmission, Gate } from './connection-gate.ts'
+import type { CallAdmission, Gate, Where } from './connection-gate.ts'
 import { fixedHostOf, holdOf, nameOf } from './consumer-keys.ts'
 import { makeDrains } from './drains.ts'
 import { type EndpointConcurrency, makeEndpointConcurrency } from './endpoint-concurrency.ts'
+import type { LimitsSaid } from './limits-said.ts'
 import type { Token } from './node-permits.ts'
 import { makeRates } from './route-rates.ts'
 import { CONNECTION_BUCKETS } from './shared-connection-buckets.ts'
@@ -75,6 +76,8 @@ export interface FlowControl extends CallFlowControl {
   noteLeased(tenant: TenantId, route: Route): void
   /** It was not leased. */
   forgetLeased(tenant: TenantId, route: Route | null): void
+  /** The call of a delivery that shares the limits of a connection has ended. */
+  answered(item: Item, said: LimitsSaid): void
   /** The call of a delivery has ended: its endpoint can take the next one. */
   called(item: Item): void
   /** The concurrency of subscription endpoints. */
@@ -130,14 +133,14 @@ export function makeFlowControl(
     const gate = circuits.gate(tenant, consumer)
     if (gate.is === 'open') return { is: 'closed', untilAt: gate.untilAt }
     let max = gate.is === 'closed' ? Number.POSITIVE_INFINITY : 1
-    const named = connectionOf(route.document.do)
+    const named = admissionOf(route)
     const offered = named === null ? null : callAdmission.offer(tenant, named)
     if (offered?.is === 'closed') return { is: 'closed', untilAt: offered.untilAt }
     if (offered?.is === 'open') max = Math.min(max, offered.max)
     if (route.of?.kind === 'delivery') {
       const room = endpointConcurrency.room(tenant, route, isAhead && isUnpaced(route))
       if (room.max === 0) return { is: 'closed', untilAt: room.until }
-      max = room.max
+      max = Math.min(max, room.max)
     }
     if (!hosts.isQuiet()) {
       const host = fixedHostOf(route)
@@ -258,11 +261,11 @@ export function makeFlowControl(
     item: Item,
     route: Route,
   ) => { readonly delayMs: number; readonly why: string } | null = (item, route) => {
-    const named = connectionOf(route.document.do)
+    const named = admissionOf(route)
     const closed = named === null ? null : callAdmission.enter(item.work.tenant, named, holdOf(item))
     if (closed === null) return null
     // Jobs of a route are not claimed until then; for a workflow, the next steps are unknown.
-    const isKnown = item.work.kind === 'route' || item.work.kind === 'batch'
+    const isKnown = item.work.kind === 'route' || item.work.kind === 'batch' || item.work.kind === 'delivery'
     const untilMs = closed.untilAt === null ? STEP_WAIT_MS : closed.untilAt - time.now()
     const delayMs = isKnown ? SHORT_WAIT_MS : Math.min(Math.max(SHORT_WAIT_MS, untilMs), STEP_WAIT_MS_MAX)
     return { delayMs, why: closed.why }
@@ -285,7 +288,7 @@ export function makeFlowControl(
         if (!(await drains.begin(tenant, route, owner))) return false
       }
       if (circuits.gate(tenant, consumer).is === 'tryable') await circuits.begin(tenant, route)
-      const named = connectionOf(route.document.do)
+      const named = admissionOf(route)
       if (named !== null && callAdmission.offer(tenant, named).is === 'ask')
         await callAdmission.begin(tenant, named)
       if (deps.sharedPermits !== null) await acquireFor(tenant, route)
@@ -347,6 +350,7 @@ export function makeFlowControl(
       if (drain !== undefined && drains.finished(tenant, consumer)) isFreed = true
       return isFreed
     },
+    answered: (item, said) => callAdmission.answered(holdOf(item), said),
     called: ({ work, slot }) => endpointConcurrency.end(work.tenant, work.consumer, slot),
     endpointConcurrency,
     noteLeased(tenant, route) {
@@ -356,9 +360,9 @@ export function makeFlowControl(
       if (route?.of?.kind === 'delivery') endpointConcurrency.end(tenant, route.consumer, null)
     },
     mayLeaseOnInsert(tenant, route) {
-      if (route.of?.kind === 'delivery') return endpointConcurrency.mayLeaseOnInsert(tenant, route)
-      const named = connectionOf(route.document.do)
+      const named = admissionOf(route)
       if (named !== null && !callAdmission.mayLeaseOnInsert(tenant, named)) return false
+      if (route.of?.kind === 'delivery') return endpointConcurrency.mayLeaseOnInsert(tenant, route)
       if (circuits.isQuiet() && hosts.isQuiet()) return true
       if (circuits.gate(tenant, circuitName(route)).is !== 'closed') return false
       const host = fixedHostOf(route)
@@ -367,7 +371,7 @@ export function makeFlowControl(
     prepare(item, route) {
       if (deps.sharedPermits === null) return null
       const { tenant } = item.work
-      const named = connectionOf(route.document.do)
+      const named = admissionOf(route)
       const entering = named === null ? null : callAdmission.prepare(tenant, named)
       const { rateLimit } = route.document
       const isRated = rateLimit !== undefined && lacksToken(tickets.get(holdOf(item)))
@@ -411,7 +415,7 @@ export function makeFlowControl(
       const { rateLimit } = route.document
       const host = fixedHostOf(route)
       const limit = limitOf(route)
-      const named = connectionOf(route.document.do)
+      const named = admissionOf(route)
       const tokens = rateLimit === undefined ? 0 : rates.left(tenant, route.consumer, rateLimit)
       return {
         circuit: circuits.view(tenant, circuitName(route)),
@@ -448,10 +452,22 @@ function lacksToken(ticket: Ticket | undefined): boolean {
   return ticket === undefined || ticket.token === null || ticket.isCalled
 }
 
+/** The connection that has to admit its calls; null: none does. */
+function admissionOf({ document, of }: Route): Where | null {
+  if (of?.kind !== 'delivery') return connectionOf(document.do)
+  const { connection } = of
+  return connection === undefined ? null : { connection, buckets: [], isForLimits: true }
+}
+
 /** Whether each of its jobs may be leased before it can run. */
-function isUnpaced({ document }: Route): boolean {
-  const { concurrency, rateLimit, drain } = document
-  return concurrency === undefined && rateLimit === undefined && drain === undefined
+function isUnpaced(route: Route): boolean {
+  const { concurrency, rateLimit, drain } = route.document
+  return (
+    concurrency === undefined &&
+    rateLimit === undefined &&
+    drain === undefined &&
+    (route.of?.kind !== 'delivery' || route.of.connection === undefined)
+  )
 }
 
 /** The limit of jobs leased at once; null: none, or one per key, which lanes enforce. */

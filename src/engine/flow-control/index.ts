@@ -11,6 +11,7 @@ export {
   makeFlowControlActions,
   type WorkflowCircuit,
 } from './flow-control-view.ts'
+export { limitsSaid } from './limits-said.ts'
 export { reportInternalEnds } from './report-internal-results.ts'
 export { makeSharedBuckets } from './shared-connection-buckets.ts'
 export { type BucketName, makeSharedPermits, type SharedPermits } from './shared-permits.ts'

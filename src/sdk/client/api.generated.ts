@@ -1892,6 +1892,8 @@ export interface Operations {
       readonly rateLimit?: unknown | undefined
       /** How many deliveries are under way at once. It has `limit`. Left out: as many as the endpoint bears, up to 64 a node. */
       readonly concurrency?: Readonly<Record<string, unknown>> | null | undefined
+      /** The connection whose rate limits its deliveries share with the calls on it: the default bucket of its provider, also while that is closed after a 429. Address and proof stay those of the subscription. Left out: limits are those of the endpoint alone. */
+      readonly connection?: string | null | undefined
       /** Deliveries of one value go one after another, in the order in which events were accepted. It has `by`, `onBlocked`. Left out: in any order. */
       readonly order?: Readonly<Record<string, unknown>> | null | undefined
       /** What its dead letters say. It has `severity`, `runbook`. */
@@ -3322,6 +3324,8 @@ export interface Operations {
       readonly rateLimit?: unknown | undefined
       /** How many deliveries are under way at once. It has `limit`. Left out: as many as the endpoint bears, up to 64 a node. */
       readonly concurrency?: Readonly<Record<string, unknown>> | null | undefined
+      /** The connection whose rate limits its deliveries share with the calls on it: the default bucket of its provider, also while that is closed after a 429. Address and proof stay those of the subscription. Left out: limits are those of the endpoint alone. */
+      readonly connection?: string | null | undefined
       /** Deliveries of one value go one after another, in the order in which events were accepted. It has `by`, `onBlocked`. Left out: in any order. */
       readonly order?: Readonly<Record<string, unknown>> | null | undefined
       /** What its dead letters say. It has `severity`, `runbook`. */

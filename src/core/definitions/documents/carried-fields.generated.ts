@@ -22,6 +22,8 @@ export interface CarriedSubscription {
     /** So many. */
     readonly limit: number
   }
+  /** The connection whose rate limits its deliveries share with the calls on it: the default bucket of its provider, also while that is closed after a 429. Address and proof stay those of the subscription. Left out: limits are those of the endpoint alone. Since 0.2. */
+  readonly connection?: string
   /** `send`: what sources declare as sensitive is sent to this endpoint. Left out: it is sent as `[hidden]`. */
   readonly sensitive?: 'send'
 }

@@ -18,7 +18,7 @@ export const LANGUAGE = 5
 export const HMAC_LANGUAGE = 3
 /** The first version with `retryOn`, with limits and retries of triggers, and with classifications that are enforced. */
 const RETRY_ON_LANGUAGE = 4
-/** The first version with `delay`. */
+/** The first version with `delay`, and with subscriptions that name a connection. */
 const DELAY_LANGUAGE = 5
 
 /**
@@ -29,10 +29,11 @@ const DELAY_LANGUAGE = 5
  * `audit: basic` and `none`: it would store or show values that it must not, and compute with encrypted ones. Migrations by hand: it would
  * migrate every instance.
  * 5: `delay` of routes. A node that does not know it would run their jobs at once. Migrations to a new instance or by a function: it would
- * migrate otherwise.
+ * migrate otherwise. `connection` of subscriptions: it would send more than the limits of the connection allow.
  */
 export function languageOf(document: DefinitionDocument): number {
   if (document.kind === 'Route' && document.delayMs !== undefined) return DELAY_LANGUAGE
+  if (document.kind === 'Subscription' && document.connection !== undefined) return DELAY_LANGUAGE
   if (migratesOtherwise(document)) return DELAY_LANGUAGE
   const hasRetryOn = retriesOf(document).some((retry) => retry?.retryOn !== undefined)
   if (hasRetryOn || hasTriggerTerms(document) || protectsValues(document) || migratesByHand(document))

@@ -73,6 +73,7 @@ function compileMatching(
 ): Route {
   const { name, description, on, where, retry, maxWaitMs, deadLetter, rateLimit, concurrency, order } =
     document
+  const { connection } = document
   const route = compileRoute(
     {
       kind: 'Route',
@@ -100,7 +101,7 @@ function compileMatching(
     ...route,
     hash,
     consumer: SUBSCRIPTION_PREFIX + name,
-    of: { kind: 'delivery', subscription: name },
+    of: { kind: 'delivery', subscription: name, ...(connection !== undefined && { connection }) },
   }
 }
 

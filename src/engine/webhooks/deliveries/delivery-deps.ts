@@ -20,7 +20,7 @@ export interface DeliveryDeps
   readonly decisions: Pick<Decisions, 'decideFailure'>
   readonly flowControl: Pick<
     FlowControl,
-    'called' | 'mayCall' | 'prepare' | 'reportResult' | 'endpointConcurrency'
+    'answered' | 'called' | 'mayCall' | 'prepare' | 'reportResult' | 'endpointConcurrency'
   >
   readonly slotLending: SlotLending
   /** Frees the slot of a job that only waits. The result takes it back. */

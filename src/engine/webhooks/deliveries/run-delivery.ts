@@ -22,6 +22,7 @@ import type { HttpOutcome } from '../../../ports/http-client.ts'
 import type { RunningConfig } from '../../config.ts'
 import { subscriptionOf } from '../../definitions/index.ts'
 import { factsOf, hostOf } from '../../effects/index.ts'
+import { limitsSaid } from '../../flow-control/index.ts'
 import type { Item } from '../../leases/index.ts'
 import { SETTLE_MARGIN_MS, SHORT_WAIT_MS } from '../../settlement/index.ts'
 import type { DeliveryDeps } from './delivery-deps.ts'
@@ -200,6 +201,8 @@ export function makeDeliveryRunner(
         sign: verdict.sign,
         retryAfterMs,
       })
+    if (subscription.document.connection !== undefined)
+      flowControl.answered(item, limitsSaid(outcome, clock.now()))
     flowControl.called(item)
     const callClass = isDone ? 'done' : verdict.class
     flowControl.reportResult({ item, route: subscription.route, host: null, class: callClass, retryAfterMs })
