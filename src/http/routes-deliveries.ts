@@ -18,7 +18,7 @@ import type { Serving } from './serving.ts'
 import { iso, isoOrNull } from './shapes.ts'
 import { seesTokens, showDelivery, showDeliveryAttempt, showRequest } from './shapes-webhooks.ts'
 
-type Api = Pick<HttpApi, 'reads' | 'subscriptions' | 'deliveries' | 'replays' | 'about'>
+type Api = Pick<HttpApi, 'reads' | 'subscriptions' | 'deliveries' | 'replays' | 'workflows' | 'about'>
 
 const deliveryShape = shape('Delivery', 'One event on its way to one endpoint.', (s) =>
   s.object({
@@ -275,7 +275,8 @@ export function addDeliveryRoutes(app: FastifyInstance, api: Api, { log }: Pick<
       ...(body.until !== undefined && { until: readInstant(body.until) }),
       what: body.what,
     }
-    if (body.dryRun) return showRecovery(await api.replays.previewDeliveries(tenant, filter))
+    const maySee = (workflow: string) => api.workflows.reading.maySee(caller, workflow)
+    if (body.dryRun) return showRecovery(await api.replays.previewDeliveries(tenant, filter, maySee))
     const { reason: said = null } = body
     mustSayWhy(api.about, said, 'a recovery')
     const { id } = await api.replays.beginDeliveries(tenant, filter, {

@@ -1,8 +1,10 @@
 // The list of all runs, with a memory store: stored and derived ones.
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
-import { accept, answered, CREATED, type Node, PAID, ROUTE, SOURCE } from '../engine.fixture.ts'
+import { DEFAULT_TENANT, type WorkId } from '../../core/foundation/ids/index.ts'
+import { compileRoute } from '../../core/routing/index.ts'
+import { accept, answered, CREATED, type Node, PAID, ROUTE } from '../engine.fixture.ts'
 import { documents, makeManualCredentials, makeShop } from './connections.fixture.ts'
+import { makeRunList } from './run-list.ts'
 
 const T = DEFAULT_TENANT
 const START = { cursor: null, limit: 50 }
@@ -120,17 +122,36 @@ describe('the list of runs', () => {
   })
 
   test('[RN6] a page that finds too few continues where it stopped', async () => {
-    const world = makeShop(() => CREATED)
-    const emit = {
-      ...PLAIN,
-      name: 'emit',
-      key: null,
-      do: { type: 'emit', subject: 'shop.told', data: null },
-    } as const
-    const node = await world.node({ documents: [SOURCE, PLAIN, emit] })
-    for (let count = 0; count < 5; count += 1) await send(world, node, `o${count}`)
-    const { items, nextCursor } = await node.engine.integrations.runs(T, { ...START, via: 'http' })
-    expect(items).toHaveLength(5)
-    expect(nextCursor).toBeNull()
+    const { world, node } = await start(() => CREATED)
+    await send(world, node, 'o1')
+    const [plain] = (await world.reads.workList({ cursor: null, limit: 9 })).items.filter(
+      ({ consumer }) => consumer === 'route:plain',
+    )
+    const idAt = (at: number) => `wrk_0197c3f0-6c00-7000-8000-${String(at).padStart(12, '0')}` as WorkId
+    // More jobs without a run than one page looks at, and one with a run behind them.
+    const count = 2_300
+    const jobs = Array.from({ length: count }, (_, at) => ({
+      ...plain!,
+      id: idAt(count - at),
+      kind: at === count - 1 ? plain!.kind : ('trigger' as const),
+    }))
+    const reads = {
+      ...world.reads,
+      workList: async ({ cursor, limit }: { cursor: string | null; limit: number }) => {
+        const from = Number(cursor ?? 0)
+        const next = from + limit
+        return { items: jobs.slice(from, next), nextCursor: next < count ? String(next) : null }
+      },
+      attempts: async () => [],
+    }
+    const route = compileRoute(PLAIN)
+    const list = makeRunList({
+      store: { ...world.store, forTenant: () => reads },
+      registry: { routeOf: async () => route },
+    })
+    const first = await list.list(T, { ...START, via: 'http' })
+    expect(first.items).toEqual([])
+    const second = await list.list(T, { ...START, via: 'http', cursor: first.nextCursor })
+    expect(second).toMatchObject({ items: [{ workId: idAt(1) }], nextCursor: null })
   })
 })

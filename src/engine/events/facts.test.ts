@@ -271,6 +271,23 @@ describe('a fact that somebody asks for later', () => {
     expect((await world.got(reads.events({ cursor: null, limit: 9, q: event }))).items).toHaveLength(1)
   })
 
+  test('[HD2] a preview of a recovery names no events of workflows that the caller may not see', async () => {
+    const world = makeWorld(() => CREATED)
+    const watch = { ...LATER, on: ['workflow.>'] }
+    const node = await world.node({ documents: [SOURCE, CASE] })
+    await sender(world, node)('ordered', 'o1')
+    await world.pass(60_000)
+    await heard(world, node.engine.apply(T, [SOURCE, CASE, watch]))
+    const filter = { subscription: 'later', since: 0, what: 'all' } as const
+    const seen = await heard(world, node.engine.replays.previewDeliveries(T, filter))
+    expect(seen.items).not.toEqual([])
+    const hidden = await heard(
+      world,
+      node.engine.replays.previewDeliveries(T, filter, () => false),
+    )
+    expect(hidden).toEqual({ ...seen, items: [] })
+  })
+
   test('[FA8] a replay finds it by its subject or its id, and a route that selects it by then runs', async () => {
     const world = endpointWorld([answered(204), CREATED])
     const node = await world.start()
@@ -336,6 +353,19 @@ describe('a reader of the bus', () => {
     })
     const relay = await heard(world, world.store.system('relay').outboxCount(9))
     expect(relay).toBe(0)
+  })
+
+  test('[FA8] [FA9] gets it once, also if it is replayed', async () => {
+    const world = endpointWorld()
+    const { hub, options } = openHub(world)
+    const node = await world.start([HOOK], options)
+    await accept(world, node)
+    await world.pass(1_000)
+    const [fact] = await factsOf(world)
+    await heard(world, node.engine.replays.beginEvents(T, { ids: [fact!.id] }, { reason: 'r' }))
+    await world.pass(10_000)
+    expect(await world.got(world.reads.event(fact!.id))).not.toBeNull()
+    expect(hub.stored(EVENTS).filter(({ id }) => id === fact?.id)).toHaveLength(1)
   })
 
   test('[FA9] gets every step of a workflow', async () => {

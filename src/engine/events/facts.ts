@@ -97,7 +97,7 @@ export async function findOrPromote(
   await store.commit({
     tenant,
     guards: [{ g: 'dedup', source: CANONICAL_SOURCE, key: event.dedupKey }],
-    writes: [{ w: 'event.append', event: newEvent(event), dedupForMs: PROMOTE_DEDUP_MS }],
+    writes: [{ w: 'event.append', event: newEvent(event), dedupForMs: PROMOTE_DEDUP_MS, isPromoted: true }],
   })
   return reads.event(id)
 }

@@ -14,4 +14,4 @@ export {
 } from './emitted-events.ts'
 export { asksForSystem, listReads, withFacts, withFactsOf } from './fact-reads.ts'
 export { findOrPromote, NOTHING_NOTED, type NoteDeps, type Noted, noteEvent, noteFact } from './facts.ts'
-export { dropUnseen, type SeesWorkflow, seenBy, seesAll } from './seen-events.ts'
+export { dropUnseen, type SeesWorkflow, seenBy, seesAll, seesEvent } from './seen-events.ts'

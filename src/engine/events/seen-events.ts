@@ -14,7 +14,7 @@ export function seesAll(): boolean {
   return true
 }
 
-function seesEvent(
+export function seesEvent(
   { source, subject }: Pick<EventSummary, 'source' | 'subject'>,
   maySee: SeesWorkflow,
 ): boolean {

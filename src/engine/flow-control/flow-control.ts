@@ -72,6 +72,8 @@ export interface FlowControl extends CallFlowControl {
   enterCircuit(item: Item, route: Route): { readonly delayMs: number; readonly why: string } | null
   /** An event of a trigger ended; null: well. */
   reportTrigger(item: Item, route: Route, failureClass: FailureClass | null): void
+  /** It is tried again by the trigger's `retry`: as the trial of an open circuit it failed. */
+  reportRetried(item: Item, route: Route): void
   /** A job is about to be leased on insert. */
   noteLeased(tenant: TenantId, route: Route): void
   /** It was not leased. */
@@ -436,6 +438,10 @@ export function makeFlowControl(
     closeCircuit: (tenant, route) => circuits.reset(tenant, route),
     enterCircuit,
     circuitOf: (tenant, route) => circuits.view(tenant, circuitName(route)),
+    reportRetried(item, route) {
+      if (!circuits.isQuiet() && circuits.isTry(item, circuitName(route)))
+        circuits.reportResult(item, route, 'validation', 'bad')
+    },
     reportTrigger(item, route, failureClass) {
       // It has no other side: whatever an event fails for, the next may fail for the same.
       circuits.reportResult(item, route, failureClass, failureClass === null ? 'good' : 'bad')

@@ -20,7 +20,8 @@ export function makeOutboxStore<Behind extends Store>(store: Behind, onAdded: ()
 function withEvents(commit: Commit): Commit {
   const { tenant } = commit
   const rows = commit.writes.flatMap((write) => {
-    if (write.w === 'event.append') return [eventMessage({ ...write.event, tenant })]
+    // A fact that becomes an event was published as a fact.
+    if (write.w === 'event.append') return write.isPromoted ? [] : [eventMessage({ ...write.event, tenant })]
     return write.w === 'fact.add' ? [factMessage(tenant, write.fact)] : []
   })
   if (rows.length === 0) return commit

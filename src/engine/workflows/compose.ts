@@ -63,7 +63,7 @@ export function composeWorkflowJobs(
     readonly settler: Settler
     readonly decisions: Decisions
     readonly sharedPermits: SharedPermits | null
-    readonly flowControl: Pick<FlowControl, 'enterCircuit' | 'reportTrigger'>
+    readonly flowControl: Pick<FlowControl, 'enterCircuit' | 'reportTrigger' | 'reportRetried'>
     readonly actions: StepActions
     readonly begin: BeginJob
     readonly deadLetterJob: DeadLetterRouteJob

@@ -190,6 +190,22 @@ describe('the circuit of a trigger', () => {
     expect(await itemsOf(world, good)).toMatchObject([{ state: 'done' }])
   })
 
+  test('[PA26] a trial that the trigger tries again pauses it again, and the event is tried later', async () => {
+    const world = makeWorld()
+    const retry = { profile: null, attempts: 3, delaysMs: [40_000, 40_000] }
+    const document = { ...CASE, triggers: [{ ...strict, circuit, retry }] }
+    const node = await world.node({ documents: [SOURCE, document] })
+    const send = sender(world, node)
+    for (const order of ['b1', 'b2', 'b3']) await send('ordered', order, { text: 7 })
+    await world.pass(90_000)
+    const state = () => node.engine.flowControl.workflows(T).find(({ part }) => part === 'trigger/0')?.circuit
+    expect(state()).toMatchObject({ state: 'open', opened: 1 })
+    const late = await send('ordered', 'b4', { text: 7 })
+    await world.pass(40_000)
+    expect(await itemsOf(world, late)).toMatchObject([{ state: 'ready', attempts: 1, class: 'validation' }])
+    expect(state()).toMatchObject({ state: 'open', opened: 2 })
+  })
+
   test('[PA26] without one, however many fail, nothing waits', async () => {
     const world = makeWorld()
     const node = await world.node({ documents: [SOURCE, { ...CASE, triggers: [strict] }] })

@@ -44,7 +44,13 @@ export type RecordKind =
 
 export type Write =
   /** Also notes the event's dedup key, for `dedupForMs` from now. */
-  | { readonly w: 'event.append'; readonly event: NewEvent; readonly dedupForMs: number }
+  | {
+      readonly w: 'event.append'
+      readonly event: NewEvent
+      readonly dedupForMs: number
+      /** It was a fact, and is published as such. */
+      readonly isPromoted?: true
+    }
   /** Its dedup key was received `count` more times, the last time now. Nothing happens if the event is gone. */
   | { readonly w: 'event.repeat'; readonly event: EventId; readonly count: number }
   /** How many consumers matched, once that is known. Nothing happens if the event is gone. */

@@ -73,7 +73,11 @@ export interface BulkReplays {
     maySee?: SeesWorkflow,
   ): Promise<BulkReplay>
   /** What a recovery would do; reads a bounded number of events. */
-  previewDeliveries(tenant: TenantId, filter: DeliveriesFilter): Promise<DeliveriesPreview>
+  previewDeliveries(
+    tenant: TenantId,
+    filter: DeliveriesFilter,
+    maySee?: SeesWorkflow,
+  ): Promise<DeliveriesPreview>
   /**
    * Recovers what a subscription has missed, the oldest first: replays dead deliveries, sends those never
    * sent. `force`: also dead letters whose replays failed.
@@ -396,10 +400,10 @@ export function makeBulkReplays(
       return beginAs(tenant, what, events.length, { force: false }, decided, events)
     },
 
-    async previewDeliveries(tenant, asked) {
+    async previewDeliveries(tenant, asked, maySee = seesAll) {
       await deps.refresh(tenant)
       const filter = recoverySpan(asked, time.now())
-      return previewDeliveries(deps, tenant, subscriptionFor(registry, tenant, filter), filter)
+      return previewDeliveries(deps, tenant, subscriptionFor(registry, tenant, filter), filter, maySee)
     },
     async beginDeliveries(tenant, asked, { force = false, ...decided }) {
       await deps.refresh(tenant)

@@ -4,7 +4,7 @@
 import type { DeadLetterId, EventId, TenantId } from '../../../core/foundation/ids/index.ts'
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import type { Subscription } from '../../../core/webhooks/subscription/index.ts'
-import { withFactsOf } from '../../events/index.ts'
+import { type SeesWorkflow, seesEvent, withFactsOf } from '../../events/index.ts'
 import type { PreviewDeps } from './judge-replay.ts'
 import { RECOVERY_VERDICTS, type RecoveryVerdict } from './recovery-verdict.ts'
 import { isRecovered, oldestEventAt, walkEvents } from './recovery-walk.ts'
@@ -23,7 +23,7 @@ export interface DeliveriesPreview {
   readonly totals: Readonly<Record<RecoveryVerdict, number>>
   /** How many of them would be sent, by the request. */
   readonly recovered: number
-  /** The first of those that would be sent. */
+  /** The first of those that would be sent, without events that the caller may not see. */
   readonly items: readonly PreviewedDelivery[]
   /** How many events were read, and up to when. */
   readonly walked: number
@@ -43,6 +43,7 @@ export async function previewDeliveries(
   tenant: TenantId,
   subscription: Subscription,
   filter: Required<DeliveriesFilter>,
+  maySee: SeesWorkflow,
 ): Promise<DeliveriesPreview> {
   const reads = withFactsOf(deps.store.forTenant(tenant), subscription.document.on)
   // Computed as if all were requested: the totals cover both.
@@ -54,10 +55,12 @@ export async function previewDeliveries(
   const totals = Object.fromEntries(RECOVERY_VERDICTS.map((verdict) => [verdict, 0]))
   for (const { verdict } of step.found) totals[verdict] = (totals[verdict] ?? 0) + 1
   const recovered = step.found.filter((found) => isRecovered(found, filter))
+  // The recovery sends the others too; their ids and subjects are not shown.
+  const shown = recovered.filter(({ summary }) => seesEvent(summary, maySee))
   return {
     totals: totals as Record<RecoveryVerdict, number>,
     recovered: recovered.length,
-    items: recovered.slice(0, ITEMS_MAX).map(({ summary, verdict, deadLetter }) => ({
+    items: shown.slice(0, ITEMS_MAX).map(({ summary, verdict, deadLetter }) => ({
       eventId: summary.id,
       subject: summary.subject,
       receivedAt: summary.receivedAt,

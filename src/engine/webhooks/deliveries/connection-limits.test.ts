@@ -46,7 +46,10 @@ describe('a subscription that names a connection', () => {
 
   test('[RB6] [RB2] waits while a 429 closes the connection, without an attempt; the others do not', async () => {
     const second = { ...SHARED, name: 'second', url: 'https://second.example/hooks' }
-    const world = endpointWorld([{ ...answered(429), headers: { 'retry-after': '30' } }, answered(204)])
+    const world = endpointWorld([
+      { kind: 'response', status: 429, headers: { 'retry-after': '30' }, body: '', durationMs: 1 },
+      answered(204),
+    ])
     const node = await world.node({ documents: [SOURCE, limited({}), SHOP, SHARED] })
     await accept(world, node)
     expect(world.calls).toHaveLength(1)

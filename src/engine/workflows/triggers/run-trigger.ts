@@ -100,7 +100,7 @@ export function makeTriggers(
     readonly settler: Settler
     readonly instances: Instances
     readonly rates: TriggerRates
-    readonly flowControl: Pick<FlowControl, 'enterCircuit' | 'reportTrigger'>
+    readonly flowControl: Pick<FlowControl, 'enterCircuit' | 'reportTrigger' | 'reportRetried'>
   },
 ): Triggers {
   const { store, log, ids, time, registry, settler, instances } = deps
@@ -143,7 +143,7 @@ export function makeTriggers(
       const reason = step.step === 'dead' ? step.reason : 'rejected'
       return deadLetterJob(item, workflow, trigger, 'validation', reason, error, counters)
     }
-    await settler.settle(
+    const settlement = await settler.settle(
       item,
       trigger.route,
       again(step.delayMs, {
@@ -160,6 +160,7 @@ export function makeTriggers(
         },
       }),
     )
+    if (settlement.ok && trigger.route !== null) deps.flowControl.reportRetried(item, trigger.route)
   }
 
   const runTrigger = async (item: Item, workflow: Workflow, trigger: Trigger): Promise<void> => {
