@@ -36,9 +36,9 @@ export const announceRelease = defineFunction({
 export default defineRoute({
   name: 'release_to_changelog',
   description: 'Runs a function of release.ts for every published release.',
-  on: ['github.events.release.published'],
+  on: 'github.events.release.published',
   key: "'RELEASE:' + payload.release.id",
-  retry: { attempts: 4, delays: ['1s', '2s', '4s'] },
+  retry: { attempts: 4, backoff: 'exponential' },
   do: announceRelease.with({
     tracker: '{{ vars.vendor }}',
     repository: '{{ payload.repository.full_name }}',

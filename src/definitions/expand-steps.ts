@@ -72,7 +72,7 @@ function workflowOf(route: Fields, work: Rewriting): Fields {
 }
 
 /** As of a route without a key. */
-function usualKey(name: string): string {
+export function usualKey(name: string): string {
   return `'${name}:' + event.id`
 }
 

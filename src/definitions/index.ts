@@ -41,7 +41,7 @@ export { hasErrors, type LoadDeps, type LoadedFolder, loadFolder } from './load.
 export { streamsOf } from './nats.ts'
 export type { ReadDocument } from './read.ts'
 export { readDocuments } from './read.ts'
-export { type Shortened, shortenFiles } from './shorten.ts'
+export { lengthenFiles, type Shortened, shortenFiles } from './shorten.ts'
 export type { DefinitionFile } from './source-text.ts'
 export { type VetAddress, vetEndpoints } from './subscriptions.ts'
 export { closest, closestSubject } from './suggest.ts'

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { docs, listFiles, read } from '../../test/support/docs.ts'
 import { hashDocument } from '../core/definitions/documents/index.ts'
 import { compileDefinitions } from './compile.ts'
-import { shortenFiles } from './shorten.ts'
+import { lengthenFiles, shortenFiles } from './shorten.ts'
 import type { DefinitionFile } from './source-text.ts'
 
 const file = (text: string): DefinitionFile => ({ path: 'a.yaml', text })
@@ -130,4 +130,91 @@ test('[SF7] every example, fixture and block keeps its hashes, and a second run 
     count += hashesOf(files).length
   }
   expect(count).toBeGreaterThan(100)
+})
+
+const STEPS = `kind: Route
+name: onboard
+on: shop.events.customer.created
+key: ONBOARD:{{ payload.id }}
+steps:
+  - name: account
+    do:
+      http:
+        url: https://crm.example/accounts
+        keyTtl: 24h
+    out:
+      account: result.body.id
+    undo:
+      http:
+        method: DELETE
+        url: https://crm.example/accounts/{{ result.body.id }}
+  - name: welcome
+    delay: 5m
+    do:
+      emit: mail.events.welcome.due
+      data:
+        account: "{{ data.account }}"
+deadLetter:
+  severity: high
+`
+const lengthened = (text: string): string => {
+  const { changed, errors } = lengthenFiles([file(text)])
+  expect(errors).toEqual([])
+  return changed[0]?.text ?? text
+}
+
+test('[SF14] `steps`, `delay` and `forEach` in both directions, among other documents', () => {
+  const source =
+    'kind: Source\nname: shop # ours\nverify: { scheme: none }\nsubject: shop.events.customer.created\n'
+  const long = lengthened(`${source}---\n${STEPS}`)
+  expect(long).toContain('kind: Workflow\n')
+  expect(long).toContain("'ONBOARD:' + string(payload.id)")
+  expect(long.startsWith(source)).toBe(true)
+  expect(shortened(long)).toBe(`${source}---\n${STEPS}`)
+  expect(shortened(shortened(long))).toBe(shortened(long))
+
+  const each = `kind: Route
+name: hours
+on: time.approved
+key: "HOURS:{{ entry.id }}"
+do:
+  emit: time.hours
+forEach:
+  of: payload.entries
+  as: entry
+  parallel: 3
+`
+  expect(lengthened(each)).toContain('by: event.id')
+  expect(shortened(lengthened(each))).toBe(each)
+
+  const waiting = `kind: Workflow
+name: offer
+start: sent
+triggers:
+  - on: shop.sent
+places:
+  sent: {}
+  late:
+    type: error
+transitions:
+  expire:
+    from: sent
+    to: late
+    delay: 2d
+`
+  expect(lengthened(waiting)).toContain('on: timer')
+  expect(shortened(lengthened(waiting))).toBe(waiting)
+})
+
+test('[SF14] a workflow that says more than steps, or has a comment, stays as it is', () => {
+  const long = lengthened(STEPS)
+  for (const text of [
+    long.replace('name: onboard\n', 'name: onboard # ours\n'),
+    long.replace('unique: live', 'unique: ever'),
+    long.replace('unique: live\n', 'unique: live\n    map: { id: payload.id }\n'),
+    long.replaceAll('rolling_back', 'going_back'),
+  ]) {
+    expect(text).not.toBe(long)
+    expect(shortened(text)).toContain('kind: Workflow')
+  }
 })

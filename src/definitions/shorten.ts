@@ -1,5 +1,5 @@
 // Rewrites definitions to the shorter forms, for `millrace fmt`. The text is edited in place, so that comments, order and layout
-// stay, and only where the documents keep their hashes.
+// stay, and only where the documents keep their hashes. Documents that become another one (`steps`) are written anew.
 
 import {
   isMap as isMapNode,
@@ -15,9 +15,13 @@ import {
 import { hashDocument } from '../core/definitions/documents/index.ts'
 import { MAPPING_NAMES } from '../core/ingest/source/index.ts'
 import { compileDefinitions } from './compile.ts'
+import { condense, expand } from './condense-steps.ts'
+import { writeYaml } from './document-as-yaml.ts'
 import type { Finding } from './finding.ts'
+import { readDocuments } from './read.ts'
 import { shortKeyOf } from './short-forms.ts'
 import type { DefinitionFile } from './source-text.ts'
+import type { Fields } from './written.ts'
 
 export interface Shortened {
   /** The files whose text changed. */
@@ -28,11 +32,25 @@ export interface Shortened {
 
 /** All files of a folder together: documents refer to each other. JSON files stay as they are. */
 export function shortenFiles(files: readonly DefinitionFile[]): Shortened {
+  return rewriteFiles(files, (text) => shorten(replaceDocuments(text, condense)))
+}
+
+/** The other direction: every short form is written out. */
+export function lengthenFiles(files: readonly DefinitionFile[]): Shortened {
+  return rewriteFiles(files, (text) =>
+    replaceDocuments(text, (value) => {
+      const long = expand(value)
+      return long === value ? null : long
+    }),
+  )
+}
+
+function rewriteFiles(files: readonly DefinitionFile[], rewrite: (text: string) => string): Shortened {
   const before = compile(files)
   const errors = before.findings.filter(({ severity }) => severity === 'error')
   const faulty = new Set(errors.map(({ file }) => file))
   const written = files.map((file) =>
-    /\.ya?ml$/i.test(file.path) && !faulty.has(file.path) ? { ...file, text: shorten(file.text) } : file,
+    /\.ya?ml$/i.test(file.path) && !faulty.has(file.path) ? { ...file, text: rewrite(file.text) } : file,
   )
   const wanted = hashesOf(before)
   const found = hashesOf(compile(written))
@@ -75,6 +93,31 @@ interface Edit {
   readonly text: string
 }
 
+/** Documents that have another form are written anew, where no comment would be lost. */
+function replaceDocuments(text: string, formOf: (value: Fields) => Fields | null): string {
+  const documents = parseAllDocuments(text)
+  const edits = ('empty' in documents ? [] : documents).flatMap((document): readonly Edit[] => {
+    const range = document.contents?.range
+    if (range == null || document.errors.length > 0) return []
+    const [from, to] = [range[0], range[1]]
+    const written = text.slice(from, to)
+    const [read] = readDocuments([{ path: 'a.yaml', text: written }]).documents
+    if (read === undefined || /(?:^|\s)#/.test(written)) return []
+    const value = formOf(read.value)
+    if (value === null) return []
+    const ending = written.length - written.trimEnd().length
+    const now = writeYaml(value).trimEnd() + written.slice(written.length - ending)
+    return [{ from, to, text: text.includes('\r\n') ? now.replaceAll(/\r?\n/g, '\r\n') : now }]
+  })
+  return applied(edits, text)
+}
+
+function applied(edits: readonly Edit[], text: string): string {
+  return edits
+    .toSorted((a, b) => b.from - a.from)
+    .reduce((result, { from, to, text: now }) => result.slice(0, from) + now + result.slice(to), text)
+}
+
 /** The file in the shorter forms; as it is if it cannot be read. */
 function shorten(text: string): string {
   const documents = parseAllDocuments(text)
@@ -88,9 +131,7 @@ function shorten(text: string): string {
     if (kind === 'Route') edits.push(...shortenKey(root), ...shortenMigration(root))
     if (kind === 'Workflow') edits.push(...shortenWorkflow(root, text))
   }
-  return edits
-    .toSorted((a, b) => b.from - a.from)
-    .reduce((result, { from, to, text: now }) => result.slice(0, from) + now + result.slice(to), text)
+  return applied(edits, text)
 }
 
 function shortenWorkflow(root: YAMLMap, text: string): readonly Edit[] {

@@ -11,6 +11,7 @@ import { readable } from './definitions.ts'
 
 interface FmtOptions {
   readonly check?: boolean
+  readonly long?: boolean
 }
 
 export function addFmtCommand(program: Command, cli: Cli): void {
@@ -18,15 +19,18 @@ export function addFmtCommand(program: Command, cli: Cli): void {
     .command('fmt')
     .argument('[folder]', 'a folder of definitions; left out: MILLRACE_FLOWS, or ./flows')
     .description('rewrite definitions to the shorter forms; comments and hashes stay')
+    .option('--long', 'the other direction: write every short form out')
     .option('--check', 'write nothing, and fail if a file would change')
   handle<FmtOptions>(
     command,
     cli,
-    async (session, { check = false }, given) => {
-      const { formatFindings, readFolder, shortenFiles } = await import('../../definitions/index.ts')
+    async (session, { check = false, long = false }, given) => {
+      const { formatFindings, lengthenFiles, readFolder, shortenFiles } = await import(
+        '../../definitions/index.ts'
+      )
       const folder = resolveFolder(session, given)
       const files = await readable(folder, () => readFolder(folder))
-      const { changed, errors } = shortenFiles(files)
+      const { changed, errors } = long ? lengthenFiles(files) : shortenFiles(files)
       if (!check) for (const { path, text } of changed) await replaceFile(join(folder, path), text)
       const shown = { changed: changed.map(({ path }) => path), errors, isWritten: !check }
       session.show(shown, () => {
@@ -34,7 +38,7 @@ export function addFmtCommand(program: Command, cli: Cli): void {
         if (errors.length > 0) session.out.line(formatFindings(errors, files).trimEnd())
         session.out.line(
           changed.length === 0
-            ? `${count(files.length, 'file')}: nothing to shorten`
+            ? `${count(files.length, 'file')}: nothing to ${long ? 'write out' : 'shorten'}`
             : `${count(changed.length, 'file')} of ${files.length}`,
         )
       })
