@@ -71,6 +71,7 @@ export const RULES = {
   unpublished: 'CA16',
   catalogExample: 'CA17',
   sensitivePath: 'SE1',
+  restrictedCopy: 'SE20',
   sensitiveInClear: 'SE4',
   keyChanges: 'KY1',
   keyByEvent: 'KY2',

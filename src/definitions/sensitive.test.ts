@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { WorkflowDocument } from '../core/definitions/documents/index.ts'
+import { languageOf, type WorkflowDocument } from '../core/definitions/documents/index.ts'
 import { compileDefinitions } from './index.ts'
 
 const SOURCE = `kind: Source
@@ -219,5 +219,46 @@ transitions:
   ])('[WL26] a key takes only the hash: %s', (trigger) => {
     expect(told(workflow(trigger))).toEqual([['SE4', 'warning', 13, undefined]])
     expect(told(workflow(trigger.replace(/payload\.user\.email/, 'hash(payload.user.email)')))).toEqual([])
+  })
+})
+
+describe('classification', () => {
+  test('[SE18] a level below a hidden path, and a path that cannot be read, are refused', () => {
+    const classified = (levels: string) =>
+      check(`${SOURCE}classification: ${levels}\n`).filter(({ rule }) => rule === 'SE1')
+    expect(
+      classified('{ payload.user: confidential, payload.user.name: internal, payload.id: public }'),
+    ).toMatchObject([
+      { severity: 'error', rule: 'SE1', message: expect.stringContaining('`payload.user` hides it') },
+    ])
+    expect(classified('{ user.name: restricted }')).toMatchObject([{ severity: 'error', rule: 'SE1' }])
+    expect(classified('{ payload.user.name: restricted }')).toEqual([])
+  })
+
+  test('[SE18] restricted fields shorten the retention, and need a node that knows the field', () => {
+    const compiled = (more: string) =>
+      compileDefinitions([{ path: 'a.yaml', text: `${SOURCE}${more}` }], { functions: () => null })
+        .documents[0]
+    const plain = compiled('classification: { payload.user.name: confidential }\n')
+    const restricted = compiled('classification: { payload.user.name: restricted }\n')
+    expect(plain).not.toHaveProperty('retentionMs')
+    expect(restricted).toMatchObject({ retentionMs: 7 * 86_400_000 })
+    expect(languageOf(restricted!)).toBe(5)
+  })
+
+  test('[SE20] an instance that takes a restricted value is restricted', () => {
+    const workflow = (security: string) => `${SOURCE}classification: { payload.user.name: restricted }
+---
+kind: Workflow
+name: w
+start: a
+triggers: [{ on: crm.events.made, map: { name: payload.user.name } }]
+places: { a: {}, z: { final: true } }
+transitions: { go: { from: a, to: z } }
+${security}`
+    expect(check(workflow(''))).toMatchObject([
+      { severity: 'warning', rule: 'SE20', message: expect.stringContaining('operators would see it') },
+    ])
+    expect(check(workflow('security: { classification: restricted }'))).toEqual([])
   })
 })

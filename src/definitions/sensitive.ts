@@ -3,6 +3,8 @@
 import {
   findClearRead,
   findClearReads,
+  isHidingLevel,
+  overlaps,
   parseSensitivePath,
   type SensitivePath,
 } from '../core/events/sensitive/index.ts'
@@ -12,7 +14,7 @@ import { MAPPINGS } from '../core/ingest/source/index.ts'
 import { readsWholeEvent } from './actions/index.ts'
 import type { SensitiveSource } from './document-context.ts'
 import type { FieldPath, Remark } from './finding.ts'
-import type { Fields } from './written.ts'
+import { type Fields, fieldsOf } from './written.ts'
 
 /** Of the sources among these documents, valid or not. */
 export function sensitiveSources(documents: readonly Fields[]): readonly SensitiveSource[] {
@@ -23,7 +25,7 @@ export function sensitiveSources(documents: readonly Fields[]): readonly Sensiti
 }
 
 export function checkSensitiveSource(source: Fields): readonly Remark[] {
-  return [...checkPaths(source.sensitive), ...checkFormulas(source)]
+  return [...checkPaths(source.sensitive), ...checkClassification(source), ...checkFormulas(source)]
 }
 
 function checkPaths(sensitive: JsonValue | undefined): readonly Remark[] {
@@ -35,6 +37,25 @@ function checkPaths(sensitive: JsonValue | undefined): readonly Remark[] {
     const { message, offset } = parsed.problem
     return [{ rule: 'sensitivePath', message, path: ['sensitive', index], offset }]
   })
+}
+
+/** Each path is one, and what is public or internal is not sensitive as well. */
+function checkClassification(source: Fields): readonly Remark[] {
+  const hidden = pathsOf(source)
+  return Object.entries(fieldsOf(source.classification)).flatMap(([text, level]): readonly Remark[] => {
+    const at: FieldPath = ['classification', text]
+    const parsed = parseSensitivePath(text)
+    if (!parsed.ok) return [{ rule: 'sensitivePath', message: parsed.problem.message, path: at, onKey: true }]
+    if (isHidingLevel(level)) return []
+    const above = hidden.find((one) => isWithin(parsed.path, one))
+    if (above === undefined) return []
+    const message = `\`${text}\` is ${String(level)}, and \`${above.text}\` hides it: leave one of them out`
+    return [{ rule: 'sensitivePath', message, path: at, onKey: true }]
+  })
+}
+
+function isWithin(path: SensitivePath, above: SensitivePath): boolean {
+  return above.steps.length <= path.steps.length && overlaps(path, above)
 }
 
 /** The formulas whose result is stored beside the payload, where searches and lists read it. */
@@ -187,7 +208,29 @@ export function checkSensitiveWorkflow(
   const ofSteps = outsOf(workflow).flatMap(([name, out]) =>
     reportKeys(out, began, ['transitions', name, 'out']),
   )
-  return [...ofTriggers, ...ofSteps]
+  return [...ofTriggers, ...ofSteps, ...reportRestricted(workflow, sources)]
+}
+
+/** What only admins see of an event, operators would see in the instance. */
+function reportRestricted(workflow: Fields, sources: readonly SensitiveSource[]): readonly Remark[] {
+  if (fieldsOf(workflow.security).classification === 'restricted') return []
+  const maps = [
+    ...mapsOf(workflow.triggers).map(
+      ([trigger, index]) => [trigger.map, heardBy([trigger], sources), ['triggers', index, 'map']] as const,
+    ),
+    ...outsOf(workflow).map(
+      ([name, out]) => [out, heardByAny(workflow, sources), ['transitions', name, 'out']] as const,
+    ),
+  ]
+  return maps.flatMap(([map, sensitive, path]) =>
+    textsOf(map).flatMap(([[key = ''], text]): readonly Remark[] => {
+      const restricted = sensitive.filter(({ isRestricted }) => isRestricted === true)
+      const found = findClearRead(text, 'expression', restricted)
+      if (found === null) return []
+      const message = `\`${found.sensitive.text}\` is restricted, and operators would see it in the instance: write \`classification: restricted\` under \`security\``
+      return [{ rule: 'restrictedCopy', severity: 'warning', message, path: [...path, key] }]
+    }),
+  )
 }
 
 /**
@@ -338,12 +381,19 @@ function report(
   return [{ rule: 'sensitiveInClear', severity: 'warning', message, path }]
 }
 
-function pathsOf({ sensitive }: Fields): readonly SensitivePath[] {
-  if (!Array.isArray(sensitive)) return []
-  return sensitive.flatMap((text: JsonValue) => {
-    const parsed = typeof text === 'string' ? parseSensitivePath(text) : null
-    return parsed?.ok === true ? [parsed.path] : []
-  })
+function pathsOf({ sensitive, classification }: Fields): readonly SensitivePath[] {
+  const named = (Array.isArray(sensitive) ? sensitive : []).flatMap((text: JsonValue) => pathOf(text))
+  const classified = Object.entries(fieldsOf(classification)).flatMap(([text, level]) =>
+    isHidingLevel(level)
+      ? pathOf(text).map((one) => (level === 'restricted' ? { ...one, isRestricted: true as const } : one))
+      : [],
+  )
+  return [...named, ...classified]
+}
+
+function pathOf(text: JsonValue): readonly SensitivePath[] {
+  const parsed = typeof text === 'string' ? parseSensitivePath(text) : null
+  return parsed?.ok === true ? [parsed.path] : []
 }
 
 function firstTokenOf(source: Fields): string | null {

@@ -13,7 +13,7 @@ import type { HttpApi } from './api.ts'
 import { operations, serveOn, shape } from './operations.ts'
 import { readFilter, showPage } from './queries.ts'
 import { mustSayWhy } from './required-reason.ts'
-import { showBodies } from './sensitive.ts'
+import { assertSeesRestricted, showBodies } from './sensitive.ts'
 import type { Serving } from './serving.ts'
 import { showAttempt, showDeadLetter, showDeadLetterGroup, withJsonMember } from './shapes.ts'
 
@@ -179,6 +179,10 @@ export function addDeadLetterRoutes(
     async (request) => {
       const { tenant, actor } = request.caller
       const { data, reason } = request.body
+      const reads = api.reads(tenant)
+      const letter = await reads.deadLetter(request.params.id)
+      const event = letter === null ? null : await reads.event(letter.eventId)
+      if (event !== null) assertSeesRestricted(event, request.caller)
       await api.deadLetters.edit(tenant, request.params.id, { data, reason, actor })
       return showAgain(tenant, request.params.id)
     },

@@ -46,6 +46,19 @@ describe('bodies of events', () => {
     }
   })
 
+  test('[SE19] an operator sees all but what is restricted, and gets no body', () => {
+    const log = makeMemoryLog()
+    const event = { ...EVENT, sensitive: ['restricted:payload.user.email', 'header.x-user'] }
+    const shown = showBodies(event, callerOf('operator'), log)
+    expect(shown.data).toBe('{"user":{"email":"[hidden]","id":12345678901234567890},"users":[1]}')
+    expect(JSON.parse(shown.headers)).toEqual({ 'x-user': 'ada', accept: '*/*' })
+    expect(() => readBodies(event, callerOf('operator'), log)).toThrow(/needs the role admin/)
+    expect(showBodies(event, callerOf('admin'), log).data).toBe(EVENT.data)
+    expect(readBodies(event, callerOf('admin'), log)).toBe(event)
+    const viewed = showBodies(event, callerOf('viewer'), log)
+    expect(JSON.parse(viewed.headers)['x-user']).toBe('[hidden]')
+  })
+
   test('[SE13] other events are shown to all callers as they are, without a log line', () => {
     const log = makeMemoryLog()
     const usual = { ...EVENT, sensitive: [] }

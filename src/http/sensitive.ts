@@ -1,9 +1,16 @@
 // What a caller sees of an event's payload and headers: operators see all of it, which leaves a line in the log; viewers
-// see `[hidden]` at the sensitive places. A payload that does not open is left out, and the answer says why.
+// see `[hidden]` at the sensitive places, and operators at the restricted ones. A payload that does not open is left out, and the answer says why.
 
 import { isAllowed } from '../core/access/callers/index.ts'
 import type { StoredEvent } from '../core/events/event/index.ts'
-import { encryptedProblem, isEncrypted, redact, redactHeader } from '../core/events/sensitive/index.ts'
+import {
+  encryptedProblem,
+  hiddenFrom,
+  isEncrypted,
+  redact,
+  redactHeader,
+  restrictedOf,
+} from '../core/events/sensitive/index.ts'
 import { AppError } from '../core/foundation/errors/index.ts'
 import { parseJson, stringifyJson } from '../core/foundation/json/index.ts'
 import type { Caller } from '../engine/access/index.ts'
@@ -20,7 +27,11 @@ export interface ShownBodies {
 }
 
 export function readerOf(caller: Caller): Reader {
-  return { actor: caller.actor, seesSensitive: isAllowed(caller, 'operator') }
+  return {
+    actor: caller.actor,
+    seesSensitive: isAllowed(caller, 'operator'),
+    seesRestricted: isAllowed(caller, 'admin'),
+  }
 }
 
 /** `log` gets a line when a caller reads sensitive data. */
@@ -31,13 +42,12 @@ export function showBodies(event: StoredEvent, caller: Caller, log: Pick<Log, 'i
     return { headers, data: 'null', about: { sensitive, unreadable: encryptedProblem(data) } }
   if (sensitive.length === 0) return { headers, data, about }
   const reader = readerOf(caller)
-  if (reader.seesSensitive) {
-    logSensitiveRead(log, event, reader)
-    return { headers, data, about }
-  }
+  if (reader.seesSensitive) logSensitiveRead(log, event, reader)
+  const hidden = hiddenFrom(sensitive, reader)
+  if (hidden.length === 0) return { headers, data, about }
   return {
-    headers: stringifyJson(redactHeader(parseJson(headers), sensitive)),
-    data: stringifyJson(redact(parseJson(data), sensitive)),
+    headers: stringifyJson(redactHeader(parseJson(headers), hidden)),
+    data: stringifyJson(redact(parseJson(data), hidden)),
     about,
   }
 }
@@ -51,6 +61,15 @@ export function readBodies(event: StoredEvent, caller: Caller, log: Pick<Log, 'i
     throw new AppError('not_allowed', 'the event is sensitive: its body needs the role operator', {
       details: { needed: 'operator', role: caller.role },
     })
+  assertSeesRestricted(event, caller)
   logSensitiveRead(log, event, reader)
   return event
+}
+
+/** For what needs the whole payload. */
+export function assertSeesRestricted({ sensitive }: Pick<StoredEvent, 'sensitive'>, caller: Caller): void {
+  if (restrictedOf(sensitive).length === 0 || isAllowed(caller, 'admin')) return
+  throw new AppError('not_allowed', 'the event has restricted fields: its body needs the role admin', {
+    details: { needed: 'admin', role: caller.role },
+  })
 }

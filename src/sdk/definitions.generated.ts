@@ -613,6 +613,8 @@ export interface SourceDefinition {
   readonly rateLimit?: RateDefinition
   /** What is encrypted at rest, kept out of logs and hidden from viewers. Left out: nothing. */
   readonly sensitive?: readonly string[]
+  /** How confidential fields are: path and level. `confidential` is as in `sensitive`. `restricted` is also hidden from operators and never sent to subscriptions. `public` and `internal` fields are not sensitive. Left out: nothing is said of them. */
+  readonly classification?: Readonly<Record<string, 'public' | 'internal' | 'confidential' | 'restricted'>>
   /** How long an event is kept once all its work is done. Left out: `30d`. */
   readonly retention?: DurationText
   /** What becomes of an event that no route wants: it is listed, or a dead letter too. Left out: `keep`. */

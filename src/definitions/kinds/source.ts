@@ -4,6 +4,7 @@
 import * as z from 'zod'
 import {
   ADDRESSED_SCHEMES,
+  CLASSIFICATIONS,
   MESSAGE_SUBJECT,
   PLAIN_SCHEMES,
   RETENTION_MS,
@@ -257,6 +258,11 @@ const waysIn = () => ({
     z.array(path()).min(1).max(PATHS_MAX),
     'What is encrypted at rest, kept out of logs and hidden from viewers.',
     'nothing',
+  ),
+  classification: optional(
+    z.record(path(), field(oneOf(...CLASSIFICATIONS), 'The level of one field.')),
+    'How confidential fields are: path and level. `confidential` is as in `sensitive`. `restricted` is also hidden from operators and never sent to subscriptions. `public` and `internal` fields are not sensitive.',
+    'nothing is said of them',
   ),
   retention: optional(duration(HOUR, 3_650 * DAY), 'How long an event is kept once all its work is done.', {
     default: '30d',
@@ -579,6 +585,7 @@ type WaysIn = Pick<
   | 'allow'
   | 'rateLimit'
   | 'sensitive'
+  | 'classification'
   | 'retentionMs'
   | 'unmatched'
   | 'schedule'
@@ -597,7 +604,8 @@ function resolveWaysIn(input: SourceInput): WaysIn {
       : { allow: typeof input.allow === 'string' ? [input.allow] : input.allow }),
     ...(input.rateLimit === undefined ? {} : { rateLimit: resolveRateLimit(input.rateLimit) }),
     ...(input.sensitive === undefined ? {} : { sensitive: input.sensitive }),
-    ...resolveRetention(input.retention),
+    ...(input.classification === undefined ? {} : { classification: input.classification }),
+    ...resolveRetention(input.retention ?? usualRetention(input)),
     ...(input.unmatched === 'deadLetter' ? { unmatched: 'deadLetter' as const } : {}),
     ...(input.schedule === undefined ? {} : { schedule: resolveSchedule(input.schedule) }),
     ...(input.nats === undefined ? {} : { nats: resolveNats(input.nats) }),
@@ -605,6 +613,13 @@ function resolveWaysIn(input: SourceInput): WaysIn {
     ...(input.respond === undefined ? {} : { respond: resolveRespond(input.respond) }),
     ...(input.handshake === undefined ? {} : { handshake: resolveHandshake(input.handshake) }),
   }
+}
+
+/** Restricted fields are not kept for long unless the source says so. */
+const RESTRICTED_RETENTION = '7d'
+
+function usualRetention({ classification = {} }: SourceInput): string | undefined {
+  return Object.values(classification).includes('restricted') ? RESTRICTED_RETENTION : undefined
 }
 
 function resolveRetention(text: string | undefined): Pick<SourceDocument, 'retentionMs'> {

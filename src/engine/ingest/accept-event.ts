@@ -3,6 +3,7 @@
 // Invariants: N1 the sender gets no response before the commit is durable. A duplicate gets the first event's id,
 // whichever node or commit group stored that event.
 
+import { sensitivePathsOf } from '../../core/events/sensitive/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
 import type { EventId } from '../../core/foundation/ids/index.ts'
 import type { JsonValue } from '../../core/foundation/json/index.ts'
@@ -189,8 +190,8 @@ export function makeAcceptor(
       // version.
       if (deps.isShared && planning.registry.needsNewerVersion(named.tenant))
         throw new AppError('source_unusable')
-      const { dedup, sensitive } = source.document
-      const { windowMs } = dedup
+      const { windowMs } = source.document.dedup
+      const sensitive = sensitivePathsOf(source.document)
       const draft = sensitive === undefined ? named : { ...named, sensitive }
       const acceptance =
         unread === undefined

@@ -1,6 +1,7 @@
 // Reparses an event that could not be read when it was received: its current source reads it again, and the result is a
 // new event, in the commit that ends the job.
 
+import { sensitivePathsOf } from '../../core/events/sensitive/index.ts'
 import type { Ids } from '../../core/foundation/ids/index.ts'
 import { stringifyJson } from '../../core/foundation/json/index.ts'
 import { readAgain } from '../../core/ingest/bus-message/index.ts'
@@ -89,6 +90,6 @@ function draftOf(ids: Ids, { event }: Item, source: Source, read: Read): Draft {
     headers: stringifyJson(header),
     data: body.data,
     raw: body.raw,
-    sensitive: [...new Set([...event.sensitive, ...(source.document.sensitive ?? [])])],
+    sensitive: [...new Set([...event.sensitive, ...(sensitivePathsOf(source.document) ?? [])])],
   }
 }

@@ -116,7 +116,7 @@ export interface Inspect {
 const PICK_ROOTS = ['event', 'payload', 'header', 'source', 'tenant']
 const SEND_ROOTS = [...PICK_ROOTS, 'vars']
 const VALUE_LENGTH_MAX = 65_536
-const ANONYMOUS: Reader = { actor: 'nobody', seesSensitive: false }
+const ANONYMOUS: Reader = { actor: 'nobody', seesSensitive: false, seesRestricted: false }
 
 export function makeInspect(
   deps: Pick<EngineBase, 'store' | 'vars' | 'now'> & {
@@ -368,7 +368,7 @@ function explainSubscriptions(
       else others.push(line)
       continue
     }
-    const hiding = isHiding({ sensitive }, document) ? hidingScope({ sensitive }, scope) : scope
+    const hiding = isHiding({ sensitive }, document) ? hidingScope({ sensitive }, document, scope) : scope
     const verdict = verdictOf(route, hiding)
     const why =
       where === null ? [] : explainCondition(where, hiding, hiding === scope ? shown : hiding, keyed)

@@ -1,7 +1,7 @@
 // The event to inspect: one that was accepted, or one given in place.
 
 import type { Envelope } from '../../core/events/event/index.ts'
-import { parsePayload, redact, redactHeader } from '../../core/events/sensitive/index.ts'
+import { hiddenFrom, parsePayload, redact, redactHeader } from '../../core/events/sensitive/index.ts'
 import { ExpressionError, type Scope } from '../../core/expression/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
 import { hashText } from '../../core/foundation/hash/index.ts'
@@ -51,11 +51,10 @@ export async function lookAt(
     const scope = routeScope(event, payload, header, deps.vars)
     const { sensitive, id } = event
     if (sensitive.length === 0) return { event, sensitive, scope, shown: scope, id }
-    if (reader.seesSensitive) {
-      logSensitiveRead(deps.log, event, reader)
-      return { event, sensitive, scope, shown: scope, id }
-    }
-    const shown = routeScope(event, redact(payload, sensitive), redactHeader(header, sensitive), deps.vars)
+    if (reader.seesSensitive) logSensitiveRead(deps.log, event, reader)
+    const hidden = hiddenFrom(sensitive, reader)
+    if (hidden.length === 0) return { event, sensitive, scope, shown: scope, id }
+    const shown = routeScope(event, redact(payload, hidden), redactHeader(header, hidden), deps.vars)
     return { event, sensitive, scope, shown, id }
   } catch (error) {
     if (!(error instanceof JsonError)) throw error

@@ -307,11 +307,16 @@ function withoutOwn(candidates: readonly Route[], payload: JsonValue): readonly 
 
 /** What each subscription sees of an event with sensitive parts. */
 function deliverySight(registry: Registry, event: Matchable, scope: Scope): (route: Route) => Scope {
-  const hiding = hidingScope(event, scope)
+  const scopes = new Map<string | undefined, Scope>()
   return ({ of }) => {
     if (of?.kind !== 'delivery') return scope
-    const subscription = registry.subscription(event.tenant, of.subscription)
-    return isHiding(event, subscription?.document ?? null) ? hiding : scope
+    const document = registry.subscription(event.tenant, of.subscription)?.document ?? null
+    const said = document?.sensitive
+    const there = scopes.get(said)
+    if (there !== undefined) return there
+    const seen = isHiding(event, document) ? hidingScope(event, document, scope) : scope
+    scopes.set(said, seen)
+    return seen
   }
 }
 

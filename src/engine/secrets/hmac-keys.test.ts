@@ -420,7 +420,7 @@ describe('definitions that call hmac', () => {
 
 describe('previews', () => {
   const GIVEN = { subject: 'shop.events.paid', data: PAID }
-  const OPERATOR = { actor: 'mona', seesSensitive: true }
+  const OPERATOR = { actor: 'mona', seesSensitive: true, seesRestricted: true }
 
   test('[HK6] have real digests for stored events, and for callers who may see sensitive values', async () => {
     const world = makeHookWorld()

@@ -66,6 +66,31 @@ describe('a sensitive event', () => {
     await expectNothing(world, node)
   })
 
+  test('[SE18] so is one with classified fields; what is computed from restricted ones is restricted', async () => {
+    const body = '{"id":"b1"}'
+    const world = makeWorld(() => ({ kind: 'response', status: 201, headers: {}, body, durationMs: 1 }))
+    const classification = {
+      'payload.user.email': 'restricted',
+      'payload.user.name': 'confidential',
+    } as const
+    const node = await start(world, [
+      { ...SOURCE, classification },
+      ROUTE,
+      { ...emitting({ who: '{{ payload.user.email }}' }), key: "'EMIT:' + payload.order" },
+    ])
+    const id = await accept(world, node, SENT)
+    await world.pass(60_000)
+    expect((await workOf(world, id)).state).toBe('done')
+    expect((await world.reads.event(id))?.sensitive).toEqual([
+      'restricted:payload.user.email',
+      'payload.user.name',
+    ])
+    const { events } = await world.kept.system('verification').dump()
+    const emitted = events.find(({ subject }) => subject === 'shop.passed.on')
+    expect((await world.reads.event(emitted!.id))?.sensitive).toEqual(['restricted:payload'])
+    expect(JSON.stringify(events)).not.toContain(EMAIL)
+  })
+
   test('[SE12] the ledger’s copy of its results is encrypted, and the run that continues can decrypt it', async () => {
     const world = makeWorld()
     let runs = 0
@@ -278,8 +303,8 @@ describe('an event that cannot be decrypted', () => {
 })
 
 describe('inspecting it', () => {
-  const viewer = { actor: 'eve', seesSensitive: false }
-  const operator = { actor: 'olga', seesSensitive: true }
+  const viewer = { actor: 'eve', seesSensitive: false, seesRestricted: false }
+  const operator = { actor: 'olga', seesSensitive: true, seesRestricted: true }
   const where = `payload.user.email == '${EMAIL}'`
   const rich: RouteDocument = {
     ...ROUTE,

@@ -117,6 +117,8 @@ export function openResult(
 export interface Reader {
   readonly actor: string
   readonly seesSensitive: boolean
+  /** Also what is restricted. */
+  readonly seesRestricted: boolean
 }
 
 /** A user was shown sensitive values: logs who and what, and none of the values. */

@@ -6,6 +6,7 @@ import type { JsonValue } from '../../foundation/json/index.ts'
 import { DAY } from '../../foundation/time/index.ts'
 import type { ActionDocument } from './action-documents.ts'
 import type { CarriedProfile, CarriedRoute, CarriedSource } from './carried-fields.generated.ts'
+import type { Classification } from './classification.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { VerifyDocument } from './verify-document.ts'
 
@@ -45,6 +46,8 @@ export interface SourceDocument extends CarriedSource {
   readonly rateLimit?: { readonly perMinute: number; readonly burst: number }
   /** Paths such as `payload.user.email`. */
   readonly sensitive?: readonly string[]
+  /** Path and level. `confidential` and `restricted` paths are sensitive, the latter are for admins alone. */
+  readonly classification?: Readonly<Record<string, Classification>>
   /** Left out: `RETENTION_MS`. */
   readonly retentionMs?: number
   /** Left out: stored, and shown as unmatched. */

@@ -20,6 +20,7 @@ export {
 export type { AgentDocument } from './agent-document.ts'
 export { type AuthDocument, authHeaderOf, authSecretOf } from './auth-document.ts'
 export { hashBundle } from './bundle-hash.ts'
+export { CLASSIFICATIONS, type Classification } from './classification.ts'
 export { actionsOf, codeHashesOf } from './code-hashes.ts'
 export { type ConnectionDocument, PROBE_EVERY_MS, PROBE_TIMEOUT_MS } from './connection-document.ts'
 export type { CredentialDocument } from './credential-document.ts'

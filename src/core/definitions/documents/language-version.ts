@@ -29,12 +29,14 @@ const DELAY_LANGUAGE = 5
  * `audit: basic` and `none`: it would store or show values that it must not, and compute with encrypted ones. Migrations by hand: it would
  * migrate every instance.
  * 5: `delay` of routes. A node that does not know it would run their jobs at once. Migrations to a new instance or by a function: it would
- * migrate otherwise. `connection` of subscriptions: it would send more than the limits of the connection allow.
+ * migrate otherwise. `connection` of subscriptions: it would send more than the limits of the connection allow. `classification` of
+ * sources: it would store and show values that it must not.
  */
 export function languageOf(document: DefinitionDocument): number {
   if (document.kind === 'Route' && document.delayMs !== undefined) return DELAY_LANGUAGE
   if (document.kind === 'Subscription' && document.connection !== undefined) return DELAY_LANGUAGE
   if (migratesOtherwise(document)) return DELAY_LANGUAGE
+  if (document.kind === 'Source' && document.classification !== undefined) return DELAY_LANGUAGE
   const hasRetryOn = retriesOf(document).some((retry) => retry?.retryOn !== undefined)
   if (hasRetryOn || hasTriggerTerms(document) || protectsValues(document) || migratesByHand(document))
     return RETRY_ON_LANGUAGE

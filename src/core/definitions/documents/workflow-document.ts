@@ -5,6 +5,7 @@
 import type { JsonValue } from '../../foundation/json/index.ts'
 import type { ActionDocument } from './action-documents.ts'
 import type { CarriedWorkflow } from './carried-fields.generated.ts'
+import type { Classification } from './classification.ts'
 import type { CircuitPolicy, ConditionDocument, RatePolicy } from './documents.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 
@@ -135,8 +136,6 @@ export interface MigrationDocument {
     | { readonly transform: string; readonly codeHash: string; readonly timeoutMs: number }
   )[]
 }
-
-export type Classification = 'public' | 'internal' | 'confidential' | 'restricted'
 
 export interface WorkflowDocument extends CarriedWorkflow {
   readonly kind: 'Workflow'

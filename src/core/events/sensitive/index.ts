@@ -1,5 +1,13 @@
 // Finds, redacts and inherits the sensitive parts of a payload.
 
+export {
+  hiddenFrom,
+  hiddenFromEndpoint,
+  isHidingLevel,
+  isRestrictedPath,
+  restrictedOf,
+  sensitivePathsOf,
+} from './classified-paths.ts'
 export { findClearRead, findClearReads } from './clear-reads.ts'
 export {
   ENCRYPTED_MARK,
@@ -14,6 +22,7 @@ export { HIDDEN, isHiddenAt, namedPart, redact, redactHeader } from './redact-se
 export { makeScrub, makeScrubOfTexts, type Scrub, scrubNothing } from './scrub-text.ts'
 export {
   compileSensitive,
+  overlaps,
   parseSensitivePath,
   type Sensitive,
   type SensitivePath,

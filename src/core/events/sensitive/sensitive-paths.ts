@@ -2,11 +2,14 @@
 // walked once for any number of paths.
 
 import { compilePath, type PathStep } from '../../expression/index.ts'
+import { plainPath } from './classified-paths.ts'
 
 export interface SensitivePath {
   readonly text: string
   readonly root: 'payload' | 'header'
   readonly steps: readonly PathStep[]
+  /** For admins alone. */
+  readonly isRestricted?: true
 }
 
 export interface SensitiveProblem {
@@ -73,7 +76,7 @@ export function compileSensitive(texts: readonly string[]): Sensitive {
   let payload: HidingTree | null = null
   let header: HidingTree | null = null
   for (const text of texts) {
-    const parsed = parseSensitivePath(text)
+    const parsed = parseSensitivePath(plainPath(text))
     const { root, steps } = parsed.ok ? parsed.path : ({ root: 'payload', steps: [] } as const)
     if (root === 'payload') {
       payload ??= makeTree()

@@ -5,6 +5,8 @@ import {
   encryptedProblem,
   findClearRead,
   HIDDEN,
+  hiddenFrom,
+  hiddenFromEndpoint,
   inheritSensitive,
   isEncrypted,
   makeScrub,
@@ -13,6 +15,7 @@ import {
   redact,
   redactHeader,
   type SensitivePath,
+  sensitivePathsOf,
   splitEncrypted,
 } from './index.ts'
 
@@ -243,5 +246,42 @@ describe('encrypted text', () => {
     expect(splitEncrypted('mrs1.ab12')).toBeNull()
     expect(encryptedProblem('mrs1.ab12.WyJh.AAAA')).toContain('the master key ab12')
     expect(encryptedProblem('mrs1.<b>.x.y')).not.toContain('<b>')
+  })
+})
+
+describe('classified fields', () => {
+  const paths = sensitivePathsOf({
+    sensitive: ['payload.note'],
+    classification: { 'payload.a': 'public', 'payload.b': 'confidential', 'payload.c': 'restricted' },
+  })
+
+  test('[SE18] what is confidential or restricted is sensitive', () => {
+    expect(paths).toEqual(['payload.note', 'payload.b', 'restricted:payload.c'])
+    expect(sensitivePathsOf({ classification: { 'payload.a': 'internal' } })).toBeUndefined()
+    expect(redact({ a: 1, b: 2, c: 3, note: 4 }, paths ?? [])).toEqual({
+      a: 1,
+      b: '[hidden]',
+      c: '[hidden]',
+      note: '[hidden]',
+    })
+  })
+
+  test.each([
+    [false, false, paths],
+    [true, false, ['restricted:payload.c']],
+    [true, true, []],
+  ])('[SE19] who sees sensitive (%s) and restricted (%s) values', (seesSensitive, seesRestricted, hidden) => {
+    expect(hiddenFrom(paths ?? [], { seesSensitive, seesRestricted })).toEqual(hidden)
+  })
+
+  test('[SE19] what comes of it is restricted as a whole, and `send` sends the rest', () => {
+    expect(inheritSensitive(paths ?? [], true)).toEqual(paths)
+    expect(inheritSensitive(paths ?? [], false)).toEqual(['restricted:payload'])
+    expect(hiddenFromEndpoint(paths ?? [], 'send')).toEqual(['restricted:payload.c'])
+    expect(hiddenFromEndpoint(paths ?? [], undefined)).toEqual(paths)
+  })
+
+  test('[SE21] a path that cannot be read hides the whole payload, as a former node does with the mark', () => {
+    expect(redact({ a: 1 }, ['secret!payload.c'])).toBe('[hidden]')
   })
 })

@@ -7,7 +7,7 @@
 import { authHeaderOf, hashDocument, type SubscriptionDocument } from '../../definitions/documents/index.ts'
 import { compileAuth, headerText, must, type SecretUse, usesOf } from '../../effects/action/index.ts'
 import { type CanonicalSubject, isCanonicalSource } from '../../events/canonical/index.ts'
-import { isEncrypted, parsePayload, redact } from '../../events/sensitive/index.ts'
+import { hiddenFromEndpoint, isEncrypted, parsePayload, redact } from '../../events/sensitive/index.ts'
 import {
   compileShape,
   compileTemplate,
@@ -133,12 +133,11 @@ function compileBody(
   { transform, sensitive }: SubscriptionDocument,
   keyed: Keyed,
 ): Part<Subscription['bodyOf']> {
-  if (transform === undefined)
-    return { secrets: [], render: (event) => usualBody(event, sensitive === 'send') }
+  if (transform === undefined) return { secrets: [], render: (event) => usualBody(event, sensitive) }
   const { shape } = must(compileShape(transform, { ...REQUEST, ...keyed }))
   const render: Subscription['bodyOf'] = (event, scope) => {
     // Our own test has no fields for a transform: it shows whether the endpoint accepts what we send and sign.
-    if (isTestEvent(event)) return usualBody(event, true)
+    if (isTestEvent(event)) return usualBody(event, 'send')
     const value = shape.render(scope())
     if (value === undefined) throw new ExpressionError('missing', 'the transform gives nothing', 'transform')
     return stringifyJson(value)
@@ -151,17 +150,17 @@ export function isTestEvent({ source, subject }: Pick<DeliveredEvent, 'source' |
   return subject === TEST_SUBJECT && isCanonicalSource(source)
 }
 
-function usualBody(event: DeliveredEvent, isClear: boolean): string {
+function usualBody(event: DeliveredEvent, said: 'send' | undefined): string {
   const at = new Date(event.occurredAt ?? event.receivedAt).toISOString()
   const head = `{"id":"${event.id}","type":${JSON.stringify(event.subject)},"timestamp":"${at}","data":`
-  return `${head}${dataOf(event, isClear)}}`
+  return `${head}${dataOf(event, said)}}`
 }
 
-function dataOf({ data, sensitive }: DeliveredEvent, isClear: boolean): string {
+function dataOf({ data, sensitive }: DeliveredEvent, said: 'send' | undefined): string {
   // A payload that could not be decrypted is not sent as if it were the payload.
   if (isEncrypted(data)) parsePayload(data)
-  if (isClear || sensitive.length === 0) return data
-  return stringifyJson(redact(parsePayload(data), sensitive))
+  const hidden = hiddenFromEndpoint(sensitive, said)
+  return hidden.length === 0 ? data : stringifyJson(redact(parsePayload(data), hidden))
 }
 
 function compileHeaders(

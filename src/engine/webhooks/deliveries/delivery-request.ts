@@ -57,7 +57,7 @@ export function sightOf(
   vars: Vars,
 ): Scope {
   const whole = routeScope(event, payload(), header(), vars)
-  return isHiding(event, document) ? hidingScope(event, whole) : whole
+  return isHiding(event, document) ? hidingScope(event, document, whole) : whole
 }
 
 /**

@@ -6,7 +6,7 @@
 // never abandons an unknown outcome.
 
 import { hasPermission } from '../../../core/access/callers/index.ts'
-import { redact, redactHeader } from '../../../core/events/sensitive/index.ts'
+import { hiddenFrom, redact, redactHeader } from '../../../core/events/sensitive/index.ts'
 import type { Scope } from '../../../core/expression/index.ts'
 import type { DeadLetter } from '../../../core/failures/dead-letter/index.ts'
 import { AppError } from '../../../core/foundation/errors/index.ts'
@@ -338,12 +338,13 @@ function previewOf(history: readonly HistoryEntry[], { marking }: Instance): Pre
   }
 }
 
-/** Viewers see conditions without the sensitive parts of the event. */
+/** Viewers see conditions without the sensitive parts of the event, operators without the restricted ones. */
 function shownScope({ role }: Operator, { event }: Origin, scope: Scope): Scope {
-  const { sensitive } = event
-  if (role !== 'viewer' || sensitive.length === 0) return scope
-  const payload = redact((scope.payload ?? null) as JsonValue, sensitive)
-  return { ...scope, payload, header: redactHeader((scope.header ?? null) as JsonValue, sensitive) }
+  const reader = { seesSensitive: role !== 'viewer', seesRestricted: role === 'admin' }
+  const hidden = hiddenFrom(event.sensitive, reader)
+  if (hidden.length === 0) return scope
+  const payload = redact((scope.payload ?? null) as JsonValue, hidden)
+  return { ...scope, payload, header: redactHeader((scope.header ?? null) as JsonValue, hidden) }
 }
 
 function withPermission(operator: Operator, { document }: Transition, explained: Explained): Explained {
