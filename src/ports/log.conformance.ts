@@ -34,6 +34,10 @@ export const exampleLine: ControlLine = {
   message: 'created',
   payloadHash: 'abc',
   piiRedacted: true,
+  stepName: 'book',
+  subscriptionName: 'crm',
+  filterHash: 'sha256:ab',
+  externalRef: '4711',
 }
 
 export function logConformance(name: string, makeHarness: () => Promise<LogHarness>): void {

@@ -31,6 +31,14 @@ export interface ControlLine {
   readonly piiRedacted: boolean
   /** Of the definition that was run; omitted or null: the log writes the bundle that was deployed at the start. */
   readonly configHash?: string | null
+  /** The action of a workflow's step, by its name; omitted or null: it is none. */
+  readonly stepName?: string | null
+  /** The subscription whose delivery it is about. */
+  readonly subscriptionName?: string | null
+  /** Of the subjects and the condition by which the route or subscription selected the event. */
+  readonly filterHash?: string | null
+  /** The reference of an upsert, or what the other side calls the effect. */
+  readonly externalRef?: string | null
 }
 
 export interface Log {

@@ -65,6 +65,11 @@ export function makeControlLineEncoder(env: string, now: () => Instant): Control
           Math.min(line.message.length, MESSAGE_LENGTH_MAX) +
           lengthOf(line.payloadHash) +
           lengthOf(line.configHash ?? configHash) +
+          lengthOf(line.stepName ?? null) +
+          lengthOf(line.subscriptionName ?? null) +
+          lengthOf(line.filterHash ?? null) +
+          lengthOf(line.externalRef ?? null) +
+          stageOf(line.action).length +
           line.point.length),
     encode(page, start, line) {
       let at = putTimestamp(page, start)
@@ -119,12 +124,33 @@ export function makeControlLineEncoder(env: string, now: () => Instant): Control
       at = putText(page, at, line.configHash ?? configHash)
       at = putAscii(page, at, ',"point":')
       at = putText(page, at, line.point)
+      at = putAscii(page, at, ',"stage":')
+      at = putText(page, at, stageOf(line.action))
+      at = putAscii(page, at, ',"stepName":')
+      at = putText(page, at, line.stepName ?? null)
+      at = putAscii(page, at, ',"subscriptionName":')
+      at = putText(page, at, line.subscriptionName ?? null)
+      at = putAscii(page, at, ',"filterHash":')
+      at = putText(page, at, line.filterHash ?? null)
+      at = putAscii(page, at, ',"externalRef":')
+      at = putText(page, at, line.externalRef ?? null)
       return putAscii(page, at, '}\n')
     },
     setConfigHash: (hash) => {
       configHash = hash
     },
   }
+}
+
+/** What runbooks call an action, where that is another word. */
+const STAGES: Readonly<Record<string, string>> = {
+  ACCEPTED: 'INGESTED',
+  DONE: 'STEP_COMPLETED',
+  DELIVERED: 'STEP_COMPLETED',
+}
+
+function stageOf(action: string): string {
+  return STAGES[action] ?? action
 }
 
 const ZERO = 0x30

@@ -62,10 +62,21 @@ describe('control lines', () => {
     expect(Object.keys(first!).join(' ')).toBe(
       'timestamp env scenarioName routeName runId correlationId traceId tenantId sourceSystem targetSystem ' +
         'objectType objectId eventId idempotencyKey attempt classification action durationMs httpStatus errorCode ' +
-        'message payloadHash piiRedacted configHash point',
+        'message payloadHash piiRedacted configHash point stage stepName subscriptionName filterHash externalRef',
     )
     expect(first).toMatchObject({ timestamp: '2023-11-14T22:13:20.007Z', env: 'DEV', configHash: null })
     expect(second).toMatchObject({ configHash: 'hash-1' })
+  })
+
+  test.each([
+    ['ACCEPTED', 'INGESTED'],
+    ['DONE', 'STEP_COMPLETED'],
+    ['DELIVERED', 'STEP_COMPLETED'],
+    ['DEDUPE_HIT', 'DEDUPE_HIT'],
+  ])('name the stage of %s', async (action, stage) => {
+    const { log, path } = makeFileLog()
+    log.control({ ...exampleLine, action })
+    expect((await readLines(log, path))[0]).toMatchObject({ action, stage, stepName: 'book' })
   })
 
   test('have the right timestamp across the boundaries of seconds', async () => {
@@ -109,7 +120,9 @@ describe('control lines', () => {
       const [first, ...others] = (await readLines(log, path)).slice(-1)
       expect(others).toEqual([])
       expect(first).toEqual(
-        JSON.parse(JSON.stringify({ ...line, timestamp: '2023-11-14T22:13:20.007Z', env: text })),
+        JSON.parse(
+          JSON.stringify({ ...line, stage: line.action, timestamp: '2023-11-14T22:13:20.007Z', env: text }),
+        ),
       )
     }
   })

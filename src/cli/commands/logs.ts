@@ -120,6 +120,8 @@ const QUIET = new Set([
   'piiRedacted',
   'payloadHash',
   'configHash',
+  'filterHash',
+  'stage',
   'classification',
   'pid',
   'hostname',

@@ -2,6 +2,7 @@
 
 import type { LedgerEntry } from '../../core/effects/ledger/index.ts'
 import { decideExhausted, type FailureStep } from '../../core/queue/work/index.ts'
+import { filterHashOf } from '../../core/routing/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import type { EngineBase } from '../commit/index.ts'
 import { lineOf } from '../observe/index.ts'
@@ -107,6 +108,8 @@ export function makeCallEnds(
         durationMs: note.durationMs,
         httpStatus: note.httpStatus,
         message: withoutWords(note.lastError ?? ''),
+        filter: filterHashOf(call.route.document),
+        externalRef: call.externalRef ?? note.effectRef,
       }),
     )
   }

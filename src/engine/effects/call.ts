@@ -109,6 +109,8 @@ interface Variation {
    * that sends them. Used instead of `perform`.
    */
   readonly prepare?: () => Promise<(sendBy: number) => Promise<Performed>>
+  /** The reference of the object at the other side, for the log. */
+  readonly externalRef?: string
   /** Replaces the action's probe. */
   readonly ask?: (entry: LedgerEntry) => Promise<KnownOutcome>
 }

@@ -34,6 +34,10 @@ export interface LineFacts {
   readonly httpStatus?: number | null
   readonly errorCode?: string | null
   readonly message?: string
+  readonly subscription?: string | null
+  /** The hash of what the consumer selects. */
+  readonly filter?: string | null
+  readonly externalRef?: string | null
 }
 
 /** A request that was refused: there is no event, and nothing of its content is logged. */
@@ -124,5 +128,16 @@ export function lineOf(
     payloadHash: event.payloadHash,
     piiRedacted: true,
     configHash: facts.definition ?? null,
+    stepName: facts.route == null ? null : stepOf(facts.route),
+    subscriptionName: facts.subscription ?? null,
+    filterHash: facts.filter ?? null,
+    externalRef: scrubOrNull(event, facts.externalRef ?? null),
   }
+}
+
+/** Of `onboarding/fire/create_account`: the parts of a workflow run as routes of this name. */
+function stepOf(route: string): string | null {
+  const first = route.indexOf('/')
+  if (first === -1 || route.startsWith('/trigger/', first)) return null
+  return route.slice(route.lastIndexOf('/') + 1)
 }

@@ -345,6 +345,33 @@ describe('debounce', () => {
     }
   })
 
+  test('[DB1] [LN4] with an order by the same value, a permanent failure freezes the key until an operator decides', async () => {
+    const order = { by: 'payload.order' }
+    const short = { ...debounce, windowMs: 1_000, maxWaitMs: 5_000 }
+    const { world, node } = await worldOf({ order, debounce: short }, (_request, call) =>
+      call === 1 ? answered(400) : CREATED,
+    )
+    const failed = await accept(world, node, paid('o1'))
+    await world.pass(2_000)
+    expect(await workOf(world, failed)).toMatchObject({ state: 'dead' })
+    const later = [await accept(world, node, paid('o1')), await accept(world, node, paid('o1'))]
+    const other = await accept(world, node, paid('o2'))
+    await world.pass(60_000)
+    expect(await workOf(world, other)).toMatchObject({ state: 'done' })
+    for (const id of later) expect((await workOf(world, id)).state).not.toBe('done')
+    expect(world.calls).toHaveLength(2)
+    const [letter] = (await world.reads.deadLetters({ cursor: null, limit: 9 })).items
+    const discarded = node.engine.discard(DEFAULT_TENANT, letter!.id, {
+      actor: 'ada',
+      reason: 'sent by hand',
+    })
+    await world.pass(60_000)
+    await discarded
+    expect(world.calls).toHaveLength(3)
+    const states = await Promise.all(later.map(async (id) => (await workOf(world, id)).state))
+    expect(states).toEqual(['skipped', 'done'])
+  })
+
   test('[DB4] a replay of a dead letter is neither skipped nor delayed', async () => {
     const { world, node } = await worldOf({ ...quiet, debounce }, (_request, call) =>
       call === 1 ? answered(400) : CREATED,

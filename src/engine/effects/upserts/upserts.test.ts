@@ -104,6 +104,10 @@ describe('an upsert', () => {
     expect(vendor.things).toEqual([{ id: 'i1', ref: 'o1', by: 'v2' }])
     expect(await workOf(world, second)).toMatchObject({ state: 'done', effectRef: 'i1' })
     expect(methods(world)).toEqual(['GET', 'POST', 'GET', 'PUT'])
+    expect(node.log.controls.filter(({ action }) => action === 'DONE')).toMatchObject([
+      { idempotencyKey: 'INV:o1:v1', externalRef: 'o1', filterHash: expect.any(String) },
+      { idempotencyKey: 'INV:o1:v2', externalRef: 'o1' },
+    ])
     expect(await world.reads.ledger(LOCK)).toMatchObject({ state: 'released' })
   })
 

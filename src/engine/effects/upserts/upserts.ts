@@ -154,6 +154,7 @@ export function makeUpserts(
       const reads = deps.store.forTenant(internal.item.work.tenant)
       return {
         ...call,
+        externalRef: scope.extRef,
         ...(action.secrets.length === 0
           ? { perform: () => perform(call, action, scope, []) }
           : { prepare: () => prepare(call, action, scope) }),

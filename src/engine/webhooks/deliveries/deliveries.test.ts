@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { AppError } from '../../../core/foundation/errors/index.ts'
 import { DEFAULT_TENANT, type EventId, type TenantId } from '../../../core/foundation/ids/index.ts'
 import { HOUR, MINUTE, SECOND } from '../../../core/foundation/time/index.ts'
+import { filterHashOf } from '../../../core/routing/index.ts'
 import { compileSubscription } from '../../../core/webhooks/subscription/index.ts'
 import type { HttpOutcome } from '../../../ports/http-client.ts'
 import type { Commit } from '../../../ports/store.ts'
@@ -46,7 +47,10 @@ describe('an attempt', () => {
     expect(attempt).toMatchObject({ number: 1, outcome: 'done', httpStatus: 200, class: null })
     expect(attempt?.response).toBe('HTTP 200\nserver: x\n\nthanks')
     expect(node.log.controls.filter(({ point }) => point === 'effect')).toMatchObject([
-      { action: 'DELIVERED', routeName: 'crm', targetSystem: 'crm.example', httpStatus: 200 },
+      {
+        ...{ action: 'DELIVERED', routeName: 'crm', targetSystem: 'crm.example', httpStatus: 200 },
+        ...{ subscriptionName: 'crm', filterHash: filterHashOf(HOOK) },
+      },
     ])
   })
 

@@ -9,7 +9,7 @@ import { type FailureClass, isTimeout } from '../../../core/failures/failure/ind
 import type { Instant } from '../../../core/foundation/time/index.ts'
 import { stretch } from '../../../core/queue/retry/index.ts'
 import { type Attempt, type Counters, EMPTY_NOTE } from '../../../core/queue/work/index.ts'
-import type { Route } from '../../../core/routing/index.ts'
+import { filterHashOf, type Route } from '../../../core/routing/index.ts'
 import { makeRedact } from '../../../core/secrets/index.ts'
 import { responseHead, type Subscription } from '../../../core/webhooks/subscription/index.ts'
 import type { HttpOutcome } from '../../../ports/http-client.ts'
@@ -32,6 +32,9 @@ import {
 import type { DeliveryDeps } from './delivery-deps.ts'
 import { type DeliveryEnd, deliveryEvent } from './delivery-events.ts'
 import { makeScrubOfEchoes, type Sent } from './echoed-secrets.ts'
+
+/** What a line is about: a subscription, or the name of one that is gone. */
+type Consumer = Pick<Route['document'], 'name' | 'on' | 'where'> | Pick<Route['document'], 'name'>
 
 export interface Attempted {
   readonly startedAt: Instant
@@ -105,7 +108,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
 
   const logLine = (
     item: Item,
-    name: string,
+    consumer: Consumer,
     action: string,
     { counters, note }: Pick<Decision, 'counters' | 'note'>,
     target: string | null,
@@ -114,7 +117,9 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
     const point = action === 'DEAD_LETTERED' ? 'dead-letter' : action === 'DEDUPE_HIT' ? 'dedupe' : 'effect'
     log.control(
       lineOf(point, action, item.event, {
-        route: name,
+        route: consumer.name,
+        subscription: consumer.name,
+        filter: 'on' in consumer ? filterHashOf(consumer) : null,
         work: item.work.id,
         definition: item.work.definition,
         target,
@@ -164,7 +169,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
       const how = { attempts: counters.attempts, httpStatus, durationMs }
       const settlement = await settleTelling(item, subscription, decision, 'webhook.delivered', how)
       const { name } = subscription.document
-      logLine(item, name, settlement.ok ? 'DELIVERED' : 'STALE', decision, target)
+      logLine(item, subscription.document, settlement.ok ? 'DELIVERED' : 'STALE', decision, target)
       if (settlement.ok) watch.delivered(item.work.tenant, name, { at: startedAt, hash: subscription.hash })
     },
 
@@ -205,7 +210,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
           ? await settleDead(item, subscription, decision)
           : await settler.settle(item, route, decision)
       const action = isOver ? 'DEAD_LETTERED' : isWait ? 'WAIT' : 'RETRY'
-      logLine(item, document.name, settlement.ok ? action : 'STALE', decision, target)
+      logLine(item, document, settlement.ok ? action : 'STALE', decision, target)
       if (!settlement.ok || !failed.isTold) return
       watch.failed(item.work.tenant, document.name, {
         at: failed.startedAt,
@@ -221,21 +226,21 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
       const why = { class: failureClass, reason, error, step }
       const decision = dead(why, { counters: countersOf(item), note })
       const settlement = await settleDead(item, subscription, decision)
-      if (settlement.ok) logLine(item, subscription.document.name, 'DEAD_LETTERED', decision, null, reason)
+      if (settlement.ok) logLine(item, subscription.document, 'DEAD_LETTERED', decision, null, reason)
     },
 
     async skip(item, { route, document }, by, why) {
       const note = { ...EMPTY_NOTE, effectRef: by, lastError: why }
       const decision = skipped({ counters: countersOf(item), note })
       const settlement = await settler.settle(item, route, decision)
-      if (settlement.ok) logLine(item, document.name, 'DEDUPE_HIT', decision, null)
+      if (settlement.ok) logLine(item, document, 'DEDUPE_HIT', decision, null)
     },
 
     async gone(item, name) {
       const note = { ...EMPTY_NOTE, lastError: SUBSCRIPTION_GONE }
       const decision = cancelled({ counters: countersOf(item), note })
       const settlement = await settler.settle(item, null, decision)
-      if (settlement.ok) logLine(item, name, 'CANCELLED', decision, null)
+      if (settlement.ok) logLine(item, { name }, 'CANCELLED', decision, null)
     },
 
     async putBack(item, route) {
@@ -249,7 +254,7 @@ export function makeDeliveryEnds(deps: DeliveryDeps): DeliveryEnds {
       const note = { ...EMPTY_NOTE, class: item.work.class, lastError: why }
       const decision = again(delayMs, { counters, note })
       const settlement = await settler.settle(item, route, decision)
-      if (settlement.ok) logLine(item, route.document.name, 'WAIT', decision, null)
+      if (settlement.ok) logLine(item, route.document, 'WAIT', decision, null)
     },
   }
 }
