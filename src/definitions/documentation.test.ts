@@ -150,6 +150,16 @@ const BASES: Readonly<Record<string, () => Tree>> = {
     ...(BASES.Workflow?.() as Tree),
     triggers: [{ on: 'a.b', circuit: {} }],
   }),
+  Poller: () => ({
+    kind: 'Poller',
+    name: 'a',
+    deadLetter: {},
+    list: { http: { url: 'https://a.example/{{ window.from }}' } },
+    paging: { style: 'page', param: 'page' },
+    cursor: { field: 'item.at' },
+    subject: 'a.b',
+    event: { objectId: 'item.id' },
+  }),
   Agent: () => ({ kind: 'Agent', name: 'a', baseUrl: 'https://a.example', model: 'm', user: 'hello' }),
   Subscription: () => ({
     kind: 'Subscription',
@@ -188,7 +198,7 @@ const BASES: Readonly<Record<string, () => Tree>> = {
     hmac: {},
   }),
   ...Object.fromEntries(
-    ['Route', 'Profile', 'Agent', 'Subscription'].flatMap((kind) =>
+    ['Route', 'Profile', 'Agent', 'Subscription', 'Poller'].flatMap((kind) =>
       ['first', 'factor'].map((field) => [`${kind}.retry.${field}`, withBackoff(kind)]),
     ),
   ),

@@ -156,6 +156,7 @@ export const RULES = {
   steps: 'SF9',
   delay: 'SF12',
   varSetting: 'VR14',
+  pollsEverything: 'PO15',
 } as const
 
 export type RuleName = keyof typeof RULES

@@ -79,6 +79,14 @@ const NO_CHANNELS =
 
 const EACH_OF_STEP =
   '`forEach` belongs to a route: for steps of each element, start a workflow from a route with `forEach`, by `do: { start: … }`'
+/** Of pollers: fields of the language that this version does not support. */
+const LATER_FIELDS = new Set(
+  'was maxWindow sweep drift reconcile completeness cursor.id cursor.token paging.token'.split(' '),
+)
+
+function notAvailable(name: string): string {
+  return `\`${name}\` is not available in this version: leave it out`
+}
 
 function unknownField(path: FieldPath, place: Place): Remark {
   const name = String(path.at(-1))
@@ -93,6 +101,8 @@ function unknownField(path: FieldPath, place: Place): Remark {
   if (name === 'forEach' && parent.length === 2 && ['steps', 'transitions'].includes(String(parent[0]))) {
     return { ...common, rule: 'notAvailable', message: EACH_OF_STEP }
   }
+  if (place.kind === 'Poller' && LATER_FIELDS.has(path.join('.')))
+    return { ...common, rule: 'notAvailable', message: notAvailable(name) }
   if (/^Action\.(?:http|upsert)$/.test(owner) && (name === 'timeout' || name === 'classify')) {
     return { ...common, message: `\`${name}\` stands beside \`${action}\`, not in it` }
   }
@@ -114,6 +124,8 @@ function ownerOf(kind: Kind, parent: FieldPath): string {
 function wrongValue(path: FieldPath, values: readonly string[], place: Place): Remark {
   const value = valueAt(place.value, path)
   if (value === undefined) return missing(path)
+  if (place.kind === 'Poller' && path.join('.') === 'paging.style' && value === 'odata')
+    return { rule: 'notAvailable', message: '`style: odata` is not available in this version', path }
   const choice = values.length === 1 ? listed(values) : `one of ${listed(values)}`
   if (typeof value !== 'string') return { rule: 'type', message: `this is ${choice}`, path }
   const near = closest(value, values) ?? (values.length === 1 ? values[0] : undefined)

@@ -18,6 +18,7 @@ import type {
 } from './ingest/index.ts'
 import type { Feed, Inspect, Meter } from './observe/index.ts'
 import type { Relay } from './outbox/index.ts'
+import type { BeginPolls } from './pollers/index.ts'
 import type { BacklogAges, LaneActions } from './queue/index.ts'
 import type { EscalationActions, WorkActions } from './settlement/index.ts'
 import type { DeliveryActions, DeliveryViews, Subscriptions } from './webhooks/index.ts'
@@ -71,6 +72,7 @@ export interface Engine extends DeadLetterActions, WorkActions {
   readonly orphans: OrphanActions
   /** When scheduled sources fire. */
   readonly schedules: Pick<Schedules, 'state'>
+  readonly pollers: Pick<BeginPolls, 'run'>
   /** Whether each source consumes its messages from the bus. */
   readonly busConsumers: Pick<BusConsumers, 'state'>
   /** Accepts nothing new, lets running jobs finish for at most `withinMs`, releases the rest to other nodes, and stops. Returns how many were left. */

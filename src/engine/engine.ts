@@ -19,6 +19,7 @@ import { composeIngest } from './ingest/index.ts'
 import { makeBeginJob } from './leases/index.ts'
 import { makeLifecycle } from './lifecycle.ts'
 import { composeObserve, makeInspect } from './observe/index.ts'
+import { composePolls, makeBeginPolls } from './pollers/index.ts'
 import { composeQueue, makeActions } from './queue/index.ts'
 import { composeRetention } from './retention/index.ts'
 import {
@@ -125,6 +126,7 @@ export function makeEngine(
   )
   const { internal } = effects
   const starts = composeStarts({ ...ground, planning: planning.planning, instances, internal, fail, refresh })
+  const pollers = makeBeginPolls(ground)
   const ingest = composeIngest(
     {
       ...ground,
@@ -136,6 +138,7 @@ export function makeEngine(
       sharedPermits,
       inlineStart: starts.inline,
       triggers: starts.scheduled,
+      pollers: pollers.timed,
       refresh,
       isOpen: () => open,
     },
@@ -187,6 +190,10 @@ export function makeEngine(
       workflowItems: workflowJobs.items,
       deliveries,
       rotations: credentials.rotations,
+      polls: composePolls(
+        { ...ground, ...effects, settler, begin, connections, flowControl, acceptor: ingest.acceptor },
+        config,
+      ),
       runs,
       async refresh(tenant) {
         await refresh(tenant)
@@ -306,6 +313,7 @@ export function makeEngine(
     rejections: ingest.rejections,
     publish: ingest.publisher.publish,
     schedules: ingest.schedules,
+    pollers: { run: pollers.run },
     busConsumers: ingest.busConsumers,
     orphans,
     start,

@@ -679,6 +679,137 @@ export interface SourceDefinition {
   }
 }
 
+/** A source that is asked on schedule for what changed. */
+export interface PollerDefinition {
+  /** The version of the language. Left out: `millrace/v1`. */
+  readonly apiVersion?: 'millrace/v1'
+  /** Unique among the documents of its kind; letters, digits, `_` and `-`. */
+  readonly name: string
+  /** For people; it changes nothing. Left out: none. */
+  readonly description?: string
+  /** `paused`: it polls nothing and keeps its watermark. `disabled`: the same, by definition. Left out: `active`. */
+  readonly status?: 'active' | 'paused' | 'disabled'
+  /** How often it polls. Left out: `5m`. */
+  readonly every?: DurationText
+  /** When it polls, instead of `every`. Left out: `every`. */
+  readonly cron?: string
+  /** The time zone of `cron`. Left out: `UTC`. */
+  readonly zone?: string
+  /** The call that lists what changed; sees `window.from` (inclusive), `window.to` (exclusive) and `pageSize`. */
+  readonly list: {
+    /** A request to an address, or on a connection. Left out: `operation`. */
+    readonly http?: {
+      /** Whose address and credential it goes with. Left out: nobody’s. */
+      readonly connection?: string
+      /** What proves who calls, in place of a connection. Left out: nothing does. */
+      readonly auth?: AuthDefinition
+      /** Absolute, http or https; with a connection a path behind its base. It is requested with GET. */
+      readonly url: Template
+      /** Parameters, by name; values are percent-encoded. Left out: none. */
+      readonly query?: Readonly<Record<string, Template>>
+      /** Headers, by name. Left out: none. */
+      readonly headers?: Readonly<Record<string, Template>>
+    }
+    /** An operation of a provider that lists, as `shop.listOrders`. Left out: `http`. */
+    readonly operation?: string
+    /** Of an operation: the account that it is called by. Left out: `http`. */
+    readonly connection?: string
+    /** The input of the operation. Left out: none. */
+    readonly with?: Sent
+    /** The list of items in the response: `result.body…`; for operations `result` as the operation gives it. Left out: `result.body`, or `result` of an operation. */
+    readonly items?: Expression
+  }
+  /** How further pages are read. Left out: one response has everything. */
+  readonly paging?: {
+    /** How the next page is asked for. */
+    readonly style: 'page'
+    /** The parameter of the request that it is written in. */
+    readonly param: string
+    /** The number of the first page. Left out: `1`. */
+    readonly first?: number
+    /** How many items there are over all pages. The last page is known by it, and pages that lack items are noticed. Left out: the pages end with an empty one. */
+    readonly total?: Expression
+    /** What `pageSize` is in the request. Left out: `200`. */
+    readonly pageSize?: number
+    /** How many pages one run reads. A window with more keeps the watermark, and the next run goes on at the next page. Left out: `50`. */
+    readonly maxPages?: number
+  } | {
+    /** How the next page is asked for. */
+    readonly style: 'offset'
+    /** The parameter of the request that it is written in. */
+    readonly param: string
+    /** The offset of the first item. Left out: `0`. */
+    readonly first?: number
+    /** How many items there are over all pages. The last page is known by it, and pages that lack items are noticed. Left out: the pages end with an empty one. */
+    readonly total?: Expression
+    /** What `pageSize` is in the request. Left out: `200`. */
+    readonly pageSize?: number
+    /** How many pages one run reads. A window with more keeps the watermark, and the next run goes on at the next page. Left out: `50`. */
+    readonly maxPages?: number
+  } | {
+    /** How the next page is asked for. */
+    readonly style: 'cursor'
+    /** The parameter of the request that it is written in. */
+    readonly param: string
+    /** The cursor of the next page; null or empty at the end. */
+    readonly next: Expression
+    /** What `pageSize` is in the request. Left out: `200`. */
+    readonly pageSize?: number
+    /** How many pages one run reads. A window with more keeps the watermark, and the next run goes on at the next page. Left out: `50`. */
+    readonly maxPages?: number
+  } | {
+    /** How the next page is asked for. */
+    readonly style: 'link'
+    /** What `pageSize` is in the request. Left out: `200`. */
+    readonly pageSize?: number
+    /** How many pages one run reads. A window with more keeps the watermark, and the next run goes on at the next page. Left out: `50`. */
+    readonly maxPages?: number
+  }
+  /** How far it got. */
+  readonly cursor: {
+    /** When the item changed last: what the watermark follows. */
+    readonly field: Expression
+  }
+  /** How far back the first window begins. Left out: `30d`. */
+  readonly since?: DurationText
+  /** How far each window reaches back behind the watermark, for what the source shows late. Left out: `10m`. */
+  readonly overlap?: DurationText | 'auto'
+  /** How far each window ends before the present. Left out: `30s`. */
+  readonly safetyLag?: DurationText
+  /** What an object consists of, as `hash(item)`: while it is the same as before, the object is skipped. Left out: the time of its change alone counts. */
+  readonly unchanged?: Expression
+  /** The subject of the events: that of the push path. */
+  readonly subject: Template
+  /** What the events are about. */
+  readonly event: {
+    /** Which version of which object it is: the same is stored once. Left out: the object and the time of its change. */
+    readonly id?: Expression
+    /** What kind of object it is about. Left out: none. */
+    readonly objectType?: Template
+    /** Which object it is about. */
+    readonly objectId: Expression
+    /** When it happened. Left out: `cursor.field`. */
+    readonly occurredAt?: Expression
+  }
+  /** The payload of the events. Left out: the item. */
+  readonly data?: Sent
+  /** Of calls that failed: the name of a profile, or a policy in place. Left out: `STANDARD`. */
+  readonly retry?: string | RetryDefinition
+  /** Of one page. Left out: `30s`. */
+  readonly timeout?: DurationText
+  /** What its dead letters say. */
+  readonly deadLetter?: {
+    /** How bad it is. Left out: `medium`. */
+    readonly severity?: 'low' | 'medium' | 'high' | 'critical'
+    /** Where it is written what to do. Left out: none. */
+    readonly runbook?: string
+  }
+  /** What is encrypted at rest, kept out of logs and hidden from viewers. Left out: nothing. */
+  readonly sensitive?: readonly string[]
+  /** How long an event is stored once all its jobs are done. Left out: `30d`. */
+  readonly retention?: DurationText
+}
+
 /** Sends matching events to one action. */
 export interface RouteDefinition {
   /** The version of the language. Left out: `millrace/v1`. */
@@ -1205,6 +1336,12 @@ export function defineSource<const Name extends string>(
   definition: SourceDefinition & { readonly name: Name },
 ): { readonly kind: 'Source' } & SourceDefinition & { readonly name: Name } {
   return { kind: 'Source', ...definition }
+}
+
+export function definePoller<const Name extends string>(
+  definition: PollerDefinition & { readonly name: Name },
+): { readonly kind: 'Poller' } & PollerDefinition & { readonly name: Name } {
+  return { kind: 'Poller', ...definition }
 }
 
 export function defineRoute<const Name extends string>(

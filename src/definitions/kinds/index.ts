@@ -10,6 +10,7 @@ import { agentKind } from './agent.ts'
 import { connectionKind } from './connection.ts'
 import { credentialKind } from './credential.ts'
 import type { KindDeclaration, Known } from './kind.ts'
+import { pollerKind } from './poller.ts'
 import { profileKind } from './profile.ts'
 import { providerKind } from './provider.ts'
 import { routeKind } from './route.ts'
@@ -19,6 +20,7 @@ import { varsKind } from './vars.ts'
 import { workflowKind } from './workflow.ts'
 export const KINDS = {
   Source: sourceKind,
+  Poller: pollerKind,
   Route: routeKind,
   Workflow: workflowKind,
   Agent: agentKind,
@@ -52,7 +54,7 @@ export function schemaFor(kind: Kind, value: Fields): z.ZodType {
 }
 
 /** Parts of the language that this version does not support: they are refused by name. */
-export const OTHER_KINDS = ['Poller', 'AlertRoute'] as const
+export const OTHER_KINDS = ['AlertRoute'] as const
 
 interface CarriedField {
   /** As written. */

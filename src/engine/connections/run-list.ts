@@ -49,7 +49,7 @@ export interface RunList {
 const SCAN_PAGE = 200
 const SCAN_PAGES_MAX = 10
 /** Their jobs make calls of their own. */
-const KINDS: readonly WorkKind[] = ['route', 'batch', 'step', 'delivery']
+const KINDS: readonly WorkKind[] = ['route', 'batch', 'step', 'delivery', 'poll']
 
 /** Where a list continues: a page of the store, and below which id on it. */
 interface Position {

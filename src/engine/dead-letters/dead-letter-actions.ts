@@ -31,6 +31,7 @@ import { type Registry, subscriptionOf } from '../definitions/index.ts'
 import { ledgerGuard } from '../effects/index.ts'
 import { lineOf } from '../observe/index.ts'
 import { addReplay, newIntake, replayedWork } from '../planning/index.ts'
+import { newPoll, pollerOf } from '../pollers/index.ts'
 import { type Failures, NO_FAILURE_CHANGE } from '../settlement/index.ts'
 import { newDelivery } from '../webhooks/index.ts'
 import { type Instances, type ReplayedItem, replayedItem } from '../workflows/index.ts'
@@ -157,6 +158,14 @@ export function makeDeadLetterActions(
     return died?.step == null ? work : { ...work, step: died.step }
   }
 
+  /** Polls once more, unless another poll is in progress. */
+  const pollWork = (deadLetter: DeadLetter, event: StoredEvent): NewWork => {
+    const poller = registry.poller(deadLetter.tenant, pollerOf(deadLetter.consumer) ?? '')
+    if (poller === null)
+      throw new AppError('definition_missing', `${deadLetter.consumer} is not defined any more`)
+    return newPoll(ids.work(), poller, event.id, deadLetter.id)
+  }
+
   const workOf = async (
     deadLetter: DeadLetter,
     event: StoredEvent,
@@ -167,6 +176,7 @@ export function makeDeadLetterActions(
     if (isIntake(deadLetter)) return alone(intakeOf(deadLetter, event, died))
     if (isOfDelivery(deadLetter)) return alone(deliveryWork(deadLetter, event, again))
     if (isOfCredential(deadLetter)) return alone(rotationWork(deadLetter, event, died))
+    if (isOfPoller(deadLetter)) return alone(pollWork(deadLetter, event))
     return isOfRoute(deadLetter)
       ? alone(routeWork(deadLetter, event, died))
       : replayedItem(deps, deadLetter, event, died)
@@ -175,6 +185,8 @@ export function makeDeadLetterActions(
   /** A step sees the data of its instance, and the event that started it: an edit can change neither. */
   const refuseStep = async (deadLetter: DeadLetter): Promise<void> => {
     if (isOfRoute(deadLetter) || isOfDelivery(deadLetter)) return
+    if (isOfPoller(deadLetter))
+      throw new AppError('conflict', 'a poll has nothing to edit: fix what it failed on, and replay it')
     if (isOfCredential(deadLetter))
       throw new AppError('conflict', 'a rotation has nothing to edit: mend what it failed on, and replay it')
     const died = await store.forTenant(deadLetter.tenant).work(deadLetter.workId)
@@ -321,6 +333,10 @@ function isOfRoute({ consumer }: DeadLetter): boolean {
 
 function isOfCredential({ consumer }: DeadLetter): boolean {
   return credentialOf(consumer) !== null
+}
+
+function isOfPoller({ consumer }: DeadLetter): boolean {
+  return pollerOf(consumer) !== null
 }
 
 function isOfDelivery({ consumer }: DeadLetter): boolean {

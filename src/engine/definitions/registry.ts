@@ -11,6 +11,7 @@ import type {
   DefinitionStatus,
   DocumentOf,
   EnvironmentName,
+  PollerDocument,
   ProviderDocument,
   RouteDocument,
   SetVars,
@@ -33,6 +34,11 @@ import { type Keyed, mayUseHmac } from '../../core/expression/index.ts'
 import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
 import { parseJson } from '../../core/foundation/json/index.ts'
+import {
+  compilePoller as compilePollerFresh,
+  POLLER_PREFIX,
+  type Poller,
+} from '../../core/ingest/poller/index.ts'
 import {
   compileSource as compileSourceFresh,
   headersReadBy as headersReadByFresh,
@@ -66,6 +72,8 @@ export interface Deployed<Document> {
 interface Bundle {
   readonly sources: ReadonlyMap<string, Source>
   readonly routes: ReadonlyMap<string, Route>
+  /** By consumer. */
+  readonly pollers: ReadonlyMap<string, Poller>
   /** By consumer. */
   readonly workflows: ReadonlyMap<string, Workflow>
   /** Whose jobs wait for a lock: several workflows may share one. */
@@ -157,6 +165,8 @@ export interface Registry {
   knownWorkflow(tenant: TenantId, hash: string): Workflow | null
   /** What a job runs: its route, or the part of its workflow; null: no definition says it, or it was removed. */
   routeOf(work: Pick<WorkRow, 'tenant' | 'kind' | 'consumer' | 'definition' | 'step'>): Promise<Route | null>
+  poller(tenant: TenantId, name: string): Poller | null
+  pollers(tenant: TenantId): readonly Poller[]
   consumers(): readonly { readonly tenant: TenantId; readonly consumer: string; readonly paused: boolean }[]
   /** Those of routes that work in cycles. */
   drained(): readonly { readonly tenant: TenantId; readonly consumer: string }[]
@@ -221,6 +231,7 @@ function onceUnlessKeyed<Document extends object, Compiled>(
 
 const compileSource = onceUnlessKeyed(compileSourceFresh)
 const compileRoute = onceUnlessKeyed(compileRouteFresh)
+const compilePoller = onceUnlessKeyed(compilePollerFresh)
 const headersReadBy = once(headersReadByFresh)
 const compileWorkflow = onceUnlessKeyed(compileWorkflowFresh)
 const compileSubscription = onceUnlessKeyed((document: SubscriptionDocument, keyed) =>
@@ -425,6 +436,7 @@ export function makeRegistry(deps: {
       return bundle?.byKind.Credential?.has(consumer.slice(CREDENTIAL_PREFIX.length)) === true
         ? ACTIVE
         : undefined
+    if (consumer.startsWith(POLLER_PREFIX)) return bundle?.pollers.get(consumer)
     if (!consumer.startsWith(SOURCE_PREFIX)) return bundle?.routes.get(consumer)
     return bundle?.sources.get(consumer.slice(SOURCE_PREFIX.length))
   }
@@ -454,28 +466,30 @@ export function makeRegistry(deps: {
       for (const workflow of bundle.workflows.values()) rememberWorkflow(tenant, workflow)
       consumers = null
       others = { at: -1, count: 0 }
-      defined = [...bundles].flatMap(([name, { routes, sources, locks, workflows: nets, byKind }]) => {
-        const tenant = name as TenantId
-        // A disabled one keeps queued jobs, like a paused one; they differ in new events.
-        return [
-          ...[...routes.values(), ...nets.values()].map(({ consumer, status }) => ({
-            tenant,
-            consumer,
-            paused: status !== 'active',
-          })),
-          ...[...sources.values()].map(({ document, status }) => ({
-            tenant,
-            consumer: `${SOURCE_PREFIX}${document.name}`,
-            paused: status !== 'active',
-          })),
-          ...[...locks].map((consumer) => ({ tenant, consumer, paused: false })),
-          ...[...(byKind.Credential?.keys() ?? [])].map((credential) => ({
-            tenant,
-            consumer: `${CREDENTIAL_PREFIX}${credential}`,
-            paused: false,
-          })),
-        ]
-      })
+      defined = [...bundles].flatMap(
+        ([name, { routes, sources, pollers, locks, workflows: nets, byKind }]) => {
+          const tenant = name as TenantId
+          // A disabled one keeps queued jobs, like a paused one; they differ in new events.
+          return [
+            ...[...routes.values(), ...nets.values(), ...pollers.values()].map(({ consumer, status }) => ({
+              tenant,
+              consumer,
+              paused: status !== 'active',
+            })),
+            ...[...sources.values()].map(({ document, status }) => ({
+              tenant,
+              consumer: `${SOURCE_PREFIX}${document.name}`,
+              paused: status !== 'active',
+            })),
+            ...[...locks].map((consumer) => ({ tenant, consumer, paused: false })),
+            ...[...(byKind.Credential?.keys() ?? [])].map((credential) => ({
+              tenant,
+              consumer: `${CREDENTIAL_PREFIX}${credential}`,
+              paused: false,
+            })),
+          ]
+        },
+      )
       drained = defined.filter(
         ({ tenant, consumer }) => bundles.get(tenant)?.routes.get(consumer)?.document.drain !== undefined,
       )
@@ -511,8 +525,14 @@ export function makeRegistry(deps: {
     source: (tenant, name) => bundles.get(tenant)?.sources.get(name) ?? null,
     candidates,
     isWanted: (tenant, subject) => needsNewerVersion(tenant) || candidates(tenant, subject).length > 0,
-    route: (tenant, consumer) => bundles.get(tenant)?.routes.get(consumer) ?? deliveryRoute(tenant, consumer),
+    route(tenant, consumer) {
+      const bundle = bundles.get(tenant)
+      const own = bundle?.routes.get(consumer) ?? bundle?.pollers.get(consumer)?.route
+      return own ?? deliveryRoute(tenant, consumer)
+    },
     routes: (tenant) => [...(bundles.get(tenant)?.routes.values() ?? [])],
+    poller: (tenant, name) => bundles.get(tenant)?.pollers.get(`${POLLER_PREFIX}${name}`) ?? null,
+    pollers: (tenant) => [...(bundles.get(tenant)?.pollers.values() ?? [])],
     workflow: (tenant, name) => bundles.get(tenant)?.workflows.get(`${WORKFLOW_PREFIX}${name}`) ?? null,
     workflows: (tenant) => [...(bundles.get(tenant)?.workflows.values() ?? [])],
     pinned: pinnedRoute,
@@ -525,6 +545,8 @@ export function makeRegistry(deps: {
         case 'route':
         case 'batch':
           return pinnedRoute(tenant, definition)
+        case 'poll':
+          return bundles.get(tenant)?.pollers.get(consumer)?.route ?? null
         case 'step': {
           const workflow = await pinnedWorkflow(tenant, definition)
           return workflow?.parts.get(partOf(step ?? '')) ?? null
@@ -576,6 +598,7 @@ const inTrie = (document: RouteDocument | SubscriptionDocument) =>
 const COMPILERS: { readonly [Kind in DefinitionKind]?: (document: DocumentOf<Kind>) => unknown } = {
   Source: (document) => compileSource(document),
   Route: (document) => [compileRoute(document), inTrie(document)],
+  Poller: (document) => compilePoller(document),
   Workflow: (document) => compileWorkflow(document),
   Subscription: (document) => [compileSubscription(document), inTrie(document)],
 }
@@ -613,6 +636,7 @@ function compileBundle(
 ): Bundle {
   const sources = new Map<string, Source>()
   const routes = new Map<string, Route>()
+  const pollers = new Map<string, Poller>()
   const workflows = new Map<string, Workflow>()
   const byKind: Partial<Record<DefinitionKind, Map<string, Deployed<DefinitionDocument>>>> = {}
   for (const { document, hash, isBeforeHmac } of documents) {
@@ -628,6 +652,11 @@ function compileBundle(
         const workflow =
           known?.hash === hash ? known : compileWorkflow(document, keyedFor(document, isBeforeHmac))
         workflows.set(workflow.consumer, withStatus(workflow, status))
+      } else if (document.kind === 'Poller') {
+        const known = before?.pollers.get(`${POLLER_PREFIX}${document.name}`)
+        const poller =
+          known?.hash === hash ? known : compilePoller(document, keyedFor(document, isBeforeHmac))
+        pollers.set(poller.consumer, poller.status === status ? poller : withPollerStatus(poller, status))
       } else if (document.kind === 'Source') {
         const known = before?.sources.get(document.name)
         const source =
@@ -654,6 +683,7 @@ function compileBundle(
   return {
     sources,
     routes,
+    pollers,
     workflows,
     locks,
     byKind: byKind as Bundle['byKind'],
@@ -662,8 +692,16 @@ function compileBundle(
 }
 
 /** Definitions that accept events or act on them; the others are used by these. */
-function isRun(document: DefinitionDocument): document is SourceDocument | RouteDocument | WorkflowDocument {
-  return document.kind === 'Source' || document.kind === 'Route' || document.kind === 'Workflow'
+function isRun(
+  document: DefinitionDocument,
+): document is SourceDocument | PollerDocument | RouteDocument | WorkflowDocument {
+  return RUN_KINDS.has(document.kind)
+}
+
+const RUN_KINDS: ReadonlySet<DefinitionKind> = new Set(['Source', 'Poller', 'Route', 'Workflow'])
+
+function withPollerStatus(poller: Poller, status: DefinitionStatus): Poller {
+  return { ...poller, status, route: { ...poller.route, status } }
 }
 
 /** The status of a workflow holds for its triggers and for its steps. */

@@ -13,6 +13,7 @@ export type {
   Through,
 } from './call.ts'
 export {
+  attemptOf,
   countersOf,
   errorText,
   errorTextInFull,
@@ -47,5 +48,6 @@ export { askProbe } from './probe.ts'
 export { redactOutcome, requestHead, responseHead } from './redacted-exchange.ts'
 export { openSecrets } from './request-secrets.ts'
 export type { Effects } from './run-call.ts'
+export { sendFor, verdictOf } from './send-request.ts'
 export { nameNext, otherUnknownOutcomes } from './unknown-outcomes.ts'
 export { freeLocks, releaseLocks, type Upserts } from './upserts/index.ts'

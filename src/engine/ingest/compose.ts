@@ -8,7 +8,7 @@ import type { DeadLetterRouteJob, InternalActions, JobFailures } from '../effect
 import type { SharedPermits } from '../flow-control/index.ts'
 import type { InlineStart, PlanDeps } from '../planning/index.ts'
 import type { Settler } from '../settlement/index.ts'
-import { makeAcceptor } from './accept-event.ts'
+import { type Acceptor, makeAcceptor } from './accept-event.ts'
 import { makeAdmission } from './admission.ts'
 import { type BusConsumers, makeBusConsumers } from './bus-consumers.ts'
 import { makeMessages } from './bus-messages.ts'
@@ -25,6 +25,7 @@ import { makeTimetables, type Timetables } from './timetables.ts'
 
 export interface Ingest {
   readonly intake: Intake
+  readonly acceptor: Acceptor
   readonly publisher: Publisher
   readonly busConsumers: BusConsumers
   readonly schedules: Schedules
@@ -48,6 +49,8 @@ export function composeIngest(
       readonly inlineStart: InlineStart
       /** Workflow triggers that fire by the clock. */
       readonly triggers: TimedList
+      /** Pollers, which poll by the clock. */
+      readonly pollers: TimedList
       /** Loads definitions that another node changed. */
       refresh(tenant: TenantId): Promise<void>
       /** Whether the node accepts events. */
@@ -74,7 +77,7 @@ export function composeIngest(
 
   const timetablesChanged = makeSignal<[]>()
   const timetables = makeTimetables({ ...deps, changed: () => timetablesChanged.send() })
-  const schedules = makeSchedules({ ...deps, acceptor, others: [deps.triggers, timetables] })
+  const schedules = makeSchedules({ ...deps, acceptor, others: [deps.triggers, deps.pollers, timetables] })
   timetablesChanged.listen(schedules.look)
 
   const refusalLines = makeRefusalLines(deps)
@@ -88,6 +91,7 @@ export function composeIngest(
   const messages = makeMessages({ ...deps, acceptor, keptHeaders, backlog }, config)
   return {
     intake: makeIntake({ ...deps, admission, keptHeaders, rejections, refusalLines, acceptor }, config),
+    acceptor,
     publisher: makePublisher({ ...deps, acceptor, backlog }, config),
     busConsumers: makeBusConsumers({ ...deps, messages }, config),
     intakeItems: makeIntakeItems(deps),

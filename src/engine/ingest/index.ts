@@ -1,5 +1,6 @@
 // Turns requests, bus messages, published events and schedule slots into stored events.
 
+export type { Accepted as AcceptedEvent, Acceptor } from './accept-event.ts'
 export type { IntakeRequest } from './admission.ts'
 export type { BusConsumers } from './bus-consumers.ts'
 export { composeIngest, type Ingest } from './compose.ts'
@@ -14,5 +15,6 @@ export {
   readSchedule,
   type Schedules,
   type Timed,
+  type TimedList,
 } from './schedules.ts'
 export type { Timetables } from './timetables.ts'

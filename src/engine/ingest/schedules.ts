@@ -62,6 +62,8 @@ export interface Timed {
   readonly name: string
   readonly schedule: { readonly cron: string; readonly zone: string; readonly missed: MissedPolicy }
   readonly status: DefinitionStatus
+  /** Its slots, if they are not those of a cron expression. */
+  readonly slots?: Slots
   /** If it differs, the cached record is read again. */
   readonly identity: unknown
   /** Whether it is unchanged once the changes of other nodes are loaded. */
@@ -193,7 +195,7 @@ export function makeSchedules(
   /** Fires what is due; returns when to look again. */
   const look = async (tenant: TenantId, timed: Timed): Promise<Instant> => {
     const { name, schedule, identity, status } = timed
-    const slots = slotsOf(schedule.cron, schedule.zone)
+    const slots = timed.slots ?? slotsOf(schedule.cron, schedule.zone)
     if (slots === null) return Number.POSITIVE_INFINITY
     const id = `${tenant}/${name}`
     const found = known.get(id)

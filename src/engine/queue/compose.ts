@@ -10,6 +10,7 @@ import type { DeadLetterRouteJob } from '../effects/index.ts'
 import type { FlowControl } from '../flow-control/index.ts'
 import type { IntakeItems } from '../ingest/index.ts'
 import type { BeginJob, JobSlots, Lease } from '../leases/index.ts'
+import type { PollRunner } from '../pollers/index.ts'
 import type { Decisions, Settler } from '../settlement/index.ts'
 import type { DeliveryRunner } from '../webhooks/index.ts'
 import type { WorkflowItems } from '../workflows/index.ts'
@@ -47,6 +48,7 @@ export function composeQueue(
     readonly workflowItems: WorkflowItems
     readonly deliveries: DeliveryRunner
     readonly rotations: Rotations
+    readonly polls: PollRunner
     /** Whether this node runs jobs of the consumer at all. */
     runs(consumer: string): boolean
     /** Loads definitions and subscriptions that another node changed. */

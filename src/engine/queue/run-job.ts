@@ -17,6 +17,7 @@ import type { Registry } from '../definitions/index.ts'
 import { countersOf, type DeadLetterRouteJob } from '../effects/index.ts'
 import type { IntakeItems } from '../ingest/index.ts'
 import { type BeginJob, type Item, startTimeLimit } from '../leases/index.ts'
+import type { PollRunner } from '../pollers/index.ts'
 import { isVaultTrouble, scrubOf } from '../secrets/index.ts'
 import { again, type Settler } from '../settlement/index.ts'
 import type { DeliveryRunner } from '../webhooks/index.ts'
@@ -53,6 +54,7 @@ export function makeRunner(
     readonly workflowItems: WorkflowItems
     readonly deliveries: DeliveryRunner
     readonly rotations: Rotations
+    readonly polls: PollRunner
     readonly debouncer: Debouncer
     readonly expandEach: ExpandEach
   },
@@ -121,6 +123,7 @@ export function makeRunner(
       if (kind === 'delivery') return await deps.deliveries.run(item)
       if (kind === 'intake') return await deps.intakeItems.run(item)
       if (kind === 'rotation') return await deps.rotations.run(item)
+      if (kind === 'poll') return await deps.polls.run(item)
       if (kind !== 'route' && kind !== 'batch') return await deps.workflowItems.run(item)
       const route = item.route ?? (await registry.pinned(item.work.tenant, item.work.definition))
       if (route === null) {

@@ -8,6 +8,7 @@ import { keepTimesOf, ledgerKeepTimesOf, makeRetention, type Retention } from '.
 /** What is deployed. */
 interface Deployed {
   sources(tenant: TenantId): readonly { readonly document: SourceDocument }[]
+  pollers(tenant: TenantId): readonly { readonly source: { readonly document: SourceDocument } }[]
   routes(tenant: TenantId): readonly { readonly document: RouteDocument }[]
   hasUnusable(tenant: TenantId): boolean
 }
@@ -25,7 +26,8 @@ export function composeRetention(
 ): Retention {
   const { registry } = deps
   const keepTimes = (tenant: TenantId) => {
-    const sources = registry.sources(tenant).map(({ document }) => document)
+    const pollers = registry.pollers(tenant).map(({ source }) => source)
+    const sources = [...registry.sources(tenant), ...pollers].map(({ document }) => document)
     return keepTimesOf(sources, config.retentionMs, config.canonicalRetentionMs)
   }
   const ledgerKeepTimes = (tenant: TenantId) => {

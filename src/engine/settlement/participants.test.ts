@@ -54,6 +54,7 @@ describe('the participants of a job', () => {
     signal: NONE,
     delivery: NONE,
     rotation: NONE,
+    poll: ['', 'runs', 'locks', 'runs locks', ''],
   }
 
   test.each(Object.entries(TABLE))('of kind %s, in order', (kind, row) => {

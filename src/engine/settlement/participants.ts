@@ -96,6 +96,7 @@ export function listParticipants({ runs, steps, batches, locks }: Participants):
     delivery: null,
     // It writes its integration run itself.
     rotation: null,
+    poll: around(),
   }
   return (held, route) => {
     // A newer version may have made a job of a kind that is not in the table.

@@ -29,6 +29,7 @@ export function makeWorkflowItems(deps: {
         case 'intake':
         case 'delivery':
         case 'rotation':
+        case 'poll':
           throw new Error(`assertion failed: an item of the kind ${kind} is of no workflow`)
         default:
           return unreachable(kind)

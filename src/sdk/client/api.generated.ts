@@ -1620,7 +1620,7 @@ export interface Operations {
       readonly version: number
       readonly hash: string
       readonly changes: readonly ({
-        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
+        readonly kind: 'Source' | 'Poller' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
         readonly name: string
         readonly change: 'create' | 'update' | 'remove' | 'unchanged'
       })[]
@@ -1933,13 +1933,13 @@ export interface Operations {
   /** Skip what arrives for a route, or refuse what comes to a source */
   disableDefinition: {
     args: ({
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
+      readonly kind: 'Source' | 'Poller' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
       readonly name: string
     }) & ({
       readonly reason?: string | undefined
     })
     answer: {
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
+      readonly kind: 'Source' | 'Poller' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
       readonly name: string
       readonly description: string | null
       /** In force; null for what has none. */
@@ -2141,11 +2141,11 @@ export interface Operations {
   /** A definition as it is in force, as it was written, and its history */
   getDefinition: {
     args: {
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
+      readonly kind: 'Source' | 'Poller' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
       readonly name: string
     }
     answer: {
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
+      readonly kind: 'Source' | 'Poller' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
       readonly name: string
       readonly description: string | null
       /** In force; null for what has none. */
@@ -2664,11 +2664,11 @@ export interface Operations {
   /** The definitions in force */
   listDefinitions: {
     args: {
-      readonly kind?: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars' | undefined
+      readonly kind?: 'Source' | 'Poller' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars' | undefined
     }
     answer: {
       readonly items: readonly ({
-        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
+        readonly kind: 'Source' | 'Poller' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
         readonly name: string
         readonly description: string | null
         /** In force; null for what has none. */
@@ -3341,13 +3341,13 @@ export interface Operations {
   /** Keep a route’s work until it is resumed */
   pauseDefinition: {
     args: ({
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
+      readonly kind: 'Source' | 'Poller' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
       readonly name: string
     }) & ({
       readonly reason?: string | undefined
     })
     answer: {
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
+      readonly kind: 'Source' | 'Poller' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
       readonly name: string
       readonly description: string | null
       /** In force; null for what has none. */
@@ -3436,7 +3436,7 @@ export interface Operations {
       /** As what it was planned: `folder` where the folder of the node defines something of it, which that node applies by itself. */
       readonly managedBy: 'api' | 'folder'
       readonly changes: readonly ({
-        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
+        readonly kind: 'Source' | 'Poller' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
         readonly name: string
         readonly change: 'create' | 'update' | 'remove' | 'unchanged'
         readonly diff?: readonly ({
@@ -3670,13 +3670,13 @@ export interface Operations {
   /** Let a route or source go on */
   resumeDefinition: {
     args: ({
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
+      readonly kind: 'Source' | 'Poller' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
       readonly name: string
     }) & ({
       readonly reason?: string | undefined
     })
     answer: {
-      readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
+      readonly kind: 'Source' | 'Poller' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
       readonly name: string
       readonly description: string | null
       /** In force; null for what has none. */
@@ -3836,7 +3836,7 @@ export interface Operations {
       readonly version: number
       readonly hash: string
       readonly changes: readonly ({
-        readonly kind: 'Source' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
+        readonly kind: 'Source' | 'Poller' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
         readonly name: string
         readonly change: 'create' | 'update' | 'remove' | 'unchanged'
       })[]

@@ -39,6 +39,13 @@ export function publishedBy(document: DefinitionDocument): readonly Published[] 
   switch (document.kind) {
     case 'Source':
       return publishedBySource(document)
+    case 'Poller':
+      return derived(
+        { source: `poller:${document.name}`, mapping: null },
+        document.subject,
+        'What a poller found changed.',
+        [],
+      )
     case 'Route':
       return emittedBy(document.do, `route:${document.name}`, 'a route')
     case 'Workflow':

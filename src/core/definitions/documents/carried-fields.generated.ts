@@ -5,6 +5,8 @@ import type { JsonValue } from '../../foundation/json/index.ts'
 
 export interface CarriedSource {}
 
+export interface CarriedPoller {}
+
 export interface CarriedRoute {
   /** How long a new job waits before its first attempt; replays run at once. Left out: none. */
   readonly delayMs?: number

@@ -5,6 +5,7 @@ import type { AgentDocument } from './agent-document.ts'
 import type { ConnectionDocument } from './connection-document.ts'
 import type { CredentialDocument } from './credential-document.ts'
 import type { ProfileDocument, RouteDocument, SourceDocument } from './documents.ts'
+import type { PollerDocument } from './poller-document.ts'
 import type { ProviderDocument } from './provider-document.ts'
 import type { SubscriptionDocument } from './subscription-document.ts'
 import type { VarsDocument } from './vars-document.ts'
@@ -13,6 +14,7 @@ import type { WorkflowDocument } from './workflow-document.ts'
 /** Everything that can be deployed. */
 export type DefinitionDocument =
   | SourceDocument
+  | PollerDocument
   | RouteDocument
   | ProfileDocument
   | WorkflowDocument
@@ -45,6 +47,7 @@ const USED = 'it does nothing by itself: open the circuits of the connections th
 
 const FACTS: { readonly [Kind in DefinitionKind]: KindFacts<DocumentOf<Kind>> } = {
   Source: { status: declared },
+  Poller: { status: declared, actions: ({ list }) => [list] },
   Route: { status: declared, actions: (route) => [route.do] },
   Workflow: {
     status: declared,

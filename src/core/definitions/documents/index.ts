@@ -65,6 +65,7 @@ export type {
 } from './documents.ts'
 export { MESSAGE_SUBJECT, MESSAGE_SUBJECT_HEADER, RETENTION_MS } from './documents.ts'
 export { HMAC_LANGUAGE, LANGUAGE, languageOf } from './language-version.ts'
+export type { PagingDocument, PollerDocument } from './poller-document.ts'
 export type {
   AuthModel,
   Bucket,

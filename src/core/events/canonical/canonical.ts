@@ -182,6 +182,20 @@ export const CANONICAL_EVENTS = {
     description: 'A person has retired a connection: it runs nothing any more.',
     example: { ...CONNECTION, status: 'retired', health: 'unknown' },
   },
+  'integration.poller.behind': {
+    type: 'IntegrationPollerBehind',
+    description:
+      'A window of a poller has more pages than one run may read. The watermark stays, and the next run goes on at the next page.',
+    example: {
+      poller: 'shop_orders',
+      consumer: 'poller:shop_orders',
+      workId: FAILED.workId,
+      from: '2026-01-01T00:00:00.000Z',
+      to: '2026-01-02T00:00:00.000Z',
+      pages: 50,
+      found: 10000,
+    },
+  },
   'integration.lane.blocked': {
     type: 'IntegrationLaneBlocked',
     description: 'An item that is dead or parked holds up those behind it in its lane.',

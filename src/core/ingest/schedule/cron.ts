@@ -38,6 +38,21 @@ const ZONE = /^[A-Za-z][A-Za-z0-9_+/-]*$/
 const LOOKED_FROM = Date.UTC(2024, 0, 1)
 const SECOND_MS = 1_000
 
+/** Instants `everyMs` apart, at multiples of it since the epoch. */
+export function everySlots(everyMs: number): Slots {
+  const next = (at: Instant) => (Math.floor(at / everyMs) + 1) * everyMs
+  return {
+    next,
+    due(after, now, max) {
+      const last = Math.floor(now / everyMs)
+      const count = Math.max(0, last - Math.floor(after / everyMs))
+      const taken = Math.min(count, max)
+      const slots = Array.from({ length: taken }, (_, at) => (last - taken + 1 + at) * everyMs)
+      return { slots, isCapped: count > max }
+    },
+  }
+}
+
 export function compileCron(cron: string, zone: string): CronResult {
   if (!isZone(zone)) {
     return refuse('zone', 'it is not a time zone; write a name of the IANA list, such as `Europe/Berlin`')

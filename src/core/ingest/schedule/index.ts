@@ -1,6 +1,6 @@
 // Computes the slots of a cron schedule and decides which of them are due.
 
-export { type CronProblem, type CronResult, compileCron, type Slots } from './cron.ts'
+export { type CronProblem, type CronResult, compileCron, everySlots, type Slots } from './cron.ts'
 export {
   decideSchedule,
   LATE_MS,

@@ -4,7 +4,7 @@ export type { Dispatch } from './dispatch.ts'
 export { MAPPING_NAMES, MAPPINGS, type Mapping, type MappingName } from './mappings/index.ts'
 export type { Headers } from './signed-bytes.ts'
 export type { EventNames, Source } from './source.ts'
-export { compileSource } from './source.ts'
+export { compileSource, identityOf, instantOf, textOf } from './source.ts'
 export type { Answer, Guards, Handshake } from './source-guards.ts'
 export { headersReadBy, isStoredHeader } from './stored-headers.ts'
 export {

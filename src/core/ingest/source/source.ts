@@ -135,21 +135,21 @@ function makeSubjectCheck(): (subject: string) => string | null {
 }
 
 /** A value that no store can hold counts as missing. */
-function textOf(value: JsonValue | undefined): string | null {
+export function textOf(value: JsonValue | undefined): string | null {
   if (value === null || value === undefined || (typeof value === 'object' && !isNumber(value))) return null
   const text = String(value)
   return text === '' || !isStorable(text) ? null : text
 }
 
 /** A boolean distinguishes no events: as a dedup key it would make all but the first a duplicate. */
-function identityOf(value: JsonValue): string | null {
+export function identityOf(value: JsonValue): string | null {
   return typeof value === 'boolean' ? null : textOf(value)
 }
 
 const INSTANT_MAX = 8.64e15
 
 /** Seconds or milliseconds since the epoch, or an RFC 3339 text with a zone; in whole milliseconds. */
-function instantOf(value: JsonValue | undefined): Instant | null {
+export function instantOf(value: JsonValue | undefined): Instant | null {
   if (typeof value === 'number' || isNumeral(value)) {
     const time = Number(value)
     const at = Math.trunc(time > 1e11 ? time : time * 1_000)

@@ -66,6 +66,7 @@ export const EMPTY_NOTE: Note = {
  * `trigger`: apply an event to an instance; `step`: the action of a firing; `timer`: the end of a token's stay, or of a lock's
  * time; `admit`: an instance waits for its lock or for a free slot among the active ones; `signal`: something that an instance
  * waits for has ended. `delivery`: an event for the endpoint of a subscription. `rotation`: a credential gets a new secret.
+ * `poll`: a poller reads what changed.
  */
 const WORK_KINDS = [
   'route',
@@ -78,6 +79,7 @@ const WORK_KINDS = [
   'signal',
   'delivery',
   'rotation',
+  'poll',
 ] as const
 export type WorkKind = (typeof WORK_KINDS)[number]
 
@@ -98,7 +100,7 @@ export interface NewWork {
   readonly kind: WorkKind
   /**
    * `route:<name>`, of intake `source:<name>`, of workflows `workflow:<name>`, of deliveries `subscription:<name>`, of
-   * rotations `credential:<name>`; with the tenant it determines whose slot the job takes.
+   * rotations `credential:<name>`, of polls `poller:<name>`; with the tenant it determines whose slot the job takes.
    */
   readonly consumer: string
   /**

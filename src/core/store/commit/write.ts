@@ -41,6 +41,10 @@ export type RecordKind =
   | 'relay'
   | 'edit'
   | 'hmac'
+  /** The state of a poller. */
+  | 'poller'
+  /** What an object looked like when a poller stored it last. */
+  | 'polled'
 
 export type Write =
   /** Also notes the event's dedup key, for `dedupForMs` from now. */

@@ -1,0 +1,30 @@
+// Decides what a poller asks for, what a page means, when its watermark moves, and which event an item becomes.
+
+export {
+  added,
+  NO_COUNTS,
+  openWindow,
+  type PageStep,
+  POLL_FAULTS,
+  type PollCounts,
+  type PolledPage,
+  type PollFault,
+  type PollWindow,
+  pageParam,
+  stepPage,
+  type WindowRules,
+} from './poll-window.ts'
+export { compilePoller, type ItemEvent, nextLink, POLLER_PREFIX, type Poller } from './poller.ts'
+export {
+  beginPoll,
+  failPoll,
+  NEW_POLLER,
+  POLL_RUNS_MAX,
+  type PollerState,
+  type PollRun,
+  type PollStep,
+  pausedUntil,
+  rollBack,
+  stepPoll,
+  windowOf,
+} from './poller-state.ts'
