@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type LocalHub, type LocalHubOptions, makeLocalHub } from '../../adapters/bus-local/index.ts'
-import type { SourceDocument } from '../../core/definitions/documents/index.ts'
+import type { SourceDocument, WorkflowDocument } from '../../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT, type EventId } from '../../core/foundation/ids/index.ts'
 import { DAY } from '../../core/foundation/time/index.ts'
 import { TOKENS_REPUBLISHED_EVERY_MS, TOKENS_STORED_MS } from '../../core/store/outbox/index.ts'
@@ -236,6 +236,61 @@ describe('tokens', () => {
     await world.pass(1_000)
     expect(heldBy(hub)).toEqual([subjectOf(items[0]?.id ?? '')])
     expect(await waiting()).toBe(0)
+  })
+
+  const classified = (more: Partial<NonNullable<WorkflowDocument['security']>> = {}): WorkflowDocument => ({
+    ...CASE,
+    security: {
+      ...{ permissions: [], classification: 'internal', enforced: true, encrypt: [], audit: 'full' },
+      ...more,
+    },
+  })
+  const bodies = (hub: LocalHub) =>
+    hub.stored(TOKENS).map(({ body }) => JSON.parse(decode(body)) as { data?: Record<string, unknown> })
+
+  test('[BU77] a public or internal instance publishes its data, also when it changes or is republished', async () => {
+    const { world, hub, open } = makeMirrored()
+    const node = await open({ documents: [SOURCE, classified()] })
+    await sender(world, node)('ordered', 'o1')
+    await world.pass(1_000)
+    const [instance] = (await world.reads.instances({ cursor: null, limit: 1 })).items
+    const { data } = JSON.parse(instance!.body) as { data: object }
+    expect(bodies(hub).map((one) => one.data)).toEqual([data])
+    const operator = { tenant: DEFAULT_TENANT, actor: 'ada', role: 'admin', permissions: [] } as const
+    const edit = { changes: [{ path: 'data.note', value: 'new' }], reason: 'late' }
+    await heard(world, node.engine.workflows.instanceActions.edit(operator, instance!.id, edit))
+    await world.pass(1_000)
+    expect(bodies(hub).at(-1)?.data).toEqual({ ...data, note: 'new' })
+    hub.loseState()
+    await world.pass(1_000)
+    expect(bodies(hub).map((one) => one.data)).toEqual([{ ...data, note: 'new' }])
+  })
+
+  test.each([
+    ['says nothing of its classification', { classification: undefined }],
+    ['took the classification for a label', { enforced: undefined }],
+    ['encrypts a value', { encrypt: ['data.order'] }],
+    ['is confidential', { classification: 'confidential', encrypt: ['data', 'metadata'] }],
+  ] as const)('[BU77] no data of an instance whose workflow %s', async (_, more) => {
+    const { world, hub, open } = makeMirrored()
+    const node = await open({ documents: [SOURCE, classified(more as never)] })
+    await sender(world, node)('ordered', 'o1')
+    await world.pass(1_000)
+    hub.loseState()
+    await world.pass(1_000)
+    expect(bodies(hub)).toHaveLength(1)
+    expect(bodies(hub)[0]).not.toHaveProperty('data')
+  })
+
+  test('[BU77] no data of an instance that a sensitive event began', async () => {
+    const { world, hub, open } = makeMirrored()
+    const node = await open({ documents: [{ ...SOURCE, sensitive: ['payload.secret'] }, classified()] })
+    await sender(world, node)('ordered', 'o1')
+    await world.pass(1_000)
+    hub.loseState()
+    await world.pass(1_000)
+    expect(bodies(hub)).toHaveLength(1)
+    expect(bodies(hub)[0]).not.toHaveProperty('data')
   })
 
   test('[BU27] a token is published by the commit that moves it', async () => {

@@ -4,10 +4,17 @@
 // It goes through the outbox, under the revision of its instance, so that no old position is published after a move. Which
 // stream has it, and since when, is in a record: other nodes go by it.
 
+import { publishesData, type WorkflowDocument } from '../../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT, type InstanceId, type TenantId } from '../../core/foundation/ids/index.ts'
+import { parseJson } from '../../core/foundation/json/index.ts'
 import type { Instant } from '../../core/foundation/time/index.ts'
-import { republishTokens, TOKENS_REPUBLISHED_EVERY_MS } from '../../core/store/outbox/index.ts'
-import type { InstanceRow } from '../../core/workflows/instance/index.ts'
+import {
+  type NewOutboxRow,
+  republishTokens,
+  TOKENS_REPUBLISHED_EVERY_MS,
+} from '../../core/store/outbox/index.ts'
+import type { Data, InstanceRow } from '../../core/workflows/instance/index.ts'
+import { decodeInstance } from '../../core/workflows/machine/index.ts'
 import type { Bus } from '../../ports/bus.ts'
 import { type EngineBase, retrying } from '../commit/index.ts'
 
@@ -37,6 +44,7 @@ const KEY = 'tokens'
 const PAGE = 100
 /** An instance that moves all the time is published by its moves; its other tokens are tried this often. */
 const TRIES = 20
+const DEFINITIONS_MAX = 1_000
 
 export function makeRepublisher(
   deps: Pick<EngineBase, 'store' | 'log' | 'time'> & {
@@ -52,8 +60,31 @@ export function makeRepublisher(
     return { version: found?.version ?? 0, republished: found === null ? null : parseRepublished(found.body) }
   }
 
+  const publishing = new Map<string, boolean>()
+
+  /** By the definition that the instance is on. */
+  const mayPublish = async (tenant: TenantId, definition: string): Promise<boolean> => {
+    const name = `${tenant}/${definition}`
+    const there = publishing.get(name)
+    if (there !== undefined) return there
+    const record = await store.forTenant(tenant).record('definition', definition)
+    const document = record === null ? null : (parseJson(record.body) as unknown as WorkflowDocument)
+    const may = document !== null && publishesData(document)
+    if (publishing.size >= DEFINITIONS_MAX) publishing.clear()
+    publishing.set(name, may)
+    return may
+  }
+
+  const dataOf = async (tenant: TenantId, row: InstanceRow): Promise<Data | undefined> => {
+    if (row.state !== 'active' || !(await mayPublish(tenant, row.definition))) return undefined
+    const event = await store.forTenant(tenant).event(row.eventId)
+    return event === null || event.sensitive.length > 0 ? undefined : decodeInstance(row).data
+  }
+
   const add = async (tenant: TenantId, instances: readonly InstanceRow[], round: Walk): Promise<boolean> => {
-    const rows = instances.flatMap((one) => republishTokens(tenant, one, `${round.at}`))
+    const rows: NewOutboxRow[] = []
+    for (const one of instances)
+      rows.push(...republishTokens(tenant, one, `${round.at}`, await dataOf(tenant, one)))
     if (rows.length === 0) return true
     const { ok } = await store.commit({
       tenant,

@@ -122,4 +122,10 @@ export type {
   TriggerDocument,
   WorkflowDocument,
 } from './workflow-document.ts'
-export { enforcedClassification, FIRE_MODES, MIGRATION_STRATEGIES, PLACE_TYPES } from './workflow-document.ts'
+export {
+  enforcedClassification,
+  FIRE_MODES,
+  MIGRATION_STRATEGIES,
+  PLACE_TYPES,
+  publishesData,
+} from './workflow-document.ts'

@@ -186,6 +186,12 @@ export interface WorkflowDocument extends CarriedWorkflow {
   }
 }
 
+/** Whether the bus may have the data of its instances: it says that they are public or internal, and nothing of them is encrypted. */
+export function publishesData({ security }: Pick<WorkflowDocument, 'security'>): boolean {
+  if (security?.enforced !== true || security.encrypt.length > 0) return false
+  return security.classification === 'public' || security.classification === 'internal'
+}
+
 /** undefined: there is none, or it is only a label. */
 export function enforcedClassification({
   security,

@@ -7,6 +7,7 @@ export { eventMessage, factMessage, messageOf, type OutboxMessage } from './outb
 export { publishInOrder, type Sent } from './publish-order.ts'
 export {
   type Marked,
+  type PublishedData,
   republishTokens,
   TOKENS_REPUBLISHED_EVERY_MS,
   TOKENS_STORED_MS,

@@ -4,7 +4,7 @@ import { type NewFact, subjectOfFact, unpackFact } from '../../events/canonical/
 import { type EventSummary, type StoredEvent, showEnvelope } from '../../events/event/index.ts'
 import { encryptedProblem, isEncrypted, redact } from '../../events/sensitive/index.ts'
 import type { EventId, TenantId } from '../../foundation/ids/index.ts'
-import { parseJson, stringifyJson } from '../../foundation/json/index.ts'
+import { type JsonValue, parseJson, stringifyJson } from '../../foundation/json/index.ts'
 import { eventSubject } from './bus-subjects.ts'
 import type { NewOutboxRow, OutboxRow } from './outbox.ts'
 import type { TokenMessage } from './token-messages.ts'
@@ -50,11 +50,14 @@ export function messageOf(
   }
   const headers = { 'millrace-tenant': headerText(tenant) }
   if (body === null) return { ...to, headers, body: '' }
-  const message = JSON.parse(body) as TokenMessage
+  const message = parseJson(body) as unknown as TokenMessage
   return {
     ...to,
     headers,
-    body: JSON.stringify({ ...message, since: message.since ?? new Date(row.createdAt).toISOString() }),
+    body: stringifyJson({
+      ...message,
+      since: message.since ?? new Date(row.createdAt).toISOString(),
+    } as unknown as JsonValue),
   }
 }
 

@@ -4,6 +4,7 @@ import type { StoredEvent } from '../../events/event/index.ts'
 import { joinEncrypted } from '../../events/sensitive/index.ts'
 import { matchesPattern } from '../../events/subject/index.ts'
 import type { EventId, InstanceId, TenantId } from '../../foundation/ids/index.ts'
+import { parseJson } from '../../foundation/json/index.ts'
 import type { InstanceState, Marking } from '../../workflows/instance/index.ts'
 import {
   encodeToken,
@@ -87,6 +88,23 @@ describe('tokens', () => {
 
   test('[BU22] a token that stays is not published again', () => {
     expect(tokenMessages(TENANT, at({ a: 1, b: 2 }), at({ a: 1, b: 2 }))).toEqual([])
+  })
+
+  test('[BU77] data goes along, digit for digit, and its change publishes the tokens that stay', () => {
+    const data = parseJson('{"n":1.10}') as never
+    const publish = (before: Marked, isChanged: boolean) =>
+      tokenMessages(TENANT, before, at({ a: 1, b: 1 }, { revision: 2 }), { data, isChanged })
+    const rows = publish(at({ a: 1 }), false)
+    expect(rows.map(({ subject }) => subject)).toEqual(['acme.workflows.triage.places.b.tokens.ins_1-1'])
+    expect(rows[0]?.body).toContain('"data":{"n":1.10}')
+    expect(publish(at({ a: 1, b: 1 }), true)).toHaveLength(2)
+    expect(publish(at({ a: 1, b: 1 }), false)).toEqual([])
+    const shown = messageOf(
+      { ...rows[0]!, tenant: TENANT, createdAt: 5_000 } as OutboxRow,
+      undefined,
+      'millrace',
+    )
+    expect(shown?.body).toContain('"data":{"n":1.10}')
   })
 
   test('[BU23] the last message of each subject says where the tokens of an active instance are', () => {

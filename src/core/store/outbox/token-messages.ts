@@ -1,10 +1,12 @@
-// The messages about an instance's tokens that a change causes: tokens that entered a place, and tokens that left one.
+// The messages about an instance's tokens that a change causes: tokens that entered a place, tokens that left one, and tokens
+// whose data changed.
 //
 // Invariant: the last message of each subject says where the tokens of active instances are. An instance that ended has none.
 
 import type { TenantId } from '../../foundation/ids/index.ts'
+import { type JsonValue, stringifyJson } from '../../foundation/json/index.ts'
 import { DAY, type Instant } from '../../foundation/time/index.ts'
-import type { Instance } from '../../workflows/instance/index.ts'
+import type { Data, Instance } from '../../workflows/instance/index.ts'
 import { tokenId, tokenSubject } from './bus-subjects.ts'
 import type { NewOutboxRow } from './outbox.ts'
 
@@ -26,20 +28,30 @@ export interface TokenMessage {
   readonly place: string
   readonly token: string
   readonly since?: string
+  /** Of the instance, where the bus may have it. */
+  readonly data?: Data
 }
 
-/** `before`: null for a new instance. */
+export interface PublishedData {
+  readonly data: Data
+  /** By this change. */
+  readonly isChanged: boolean
+}
+
+/** `before`: null for a new instance. `published`: null: the bus does not get its data. */
 export function tokenMessages(
   tenant: TenantId,
   before: Marked | null,
   after: Marked,
+  published: PublishedData | null = null,
 ): readonly NewOutboxRow[] {
   const were = before === null ? new Map() : tokensOf(tenant, before)
   const are = tokensOf(tenant, after)
   const messages: Pick<NewOutboxRow, 'subject' | 'body'>[] = []
   for (const subject of were.keys()) if (!are.has(subject)) messages.push({ subject, body: null })
   for (const [subject, token] of are) {
-    if (!were.has(subject)) messages.push({ subject, body: JSON.stringify(token) })
+    if (!were.has(subject) || published?.isChanged === true)
+      messages.push({ subject, body: bodyOf(token, published?.data) })
   }
   return messages.map((row, index) => ({
     ...row,
@@ -54,6 +66,7 @@ export function republishTokens(
   tenant: TenantId,
   instance: Marked & { readonly updatedAt: Instant },
   round: string,
+  data?: Data,
 ): readonly NewOutboxRow[] {
   const since = new Date(instance.updatedAt).toISOString()
   return [...tokensOf(tenant, instance)].map(([subject, token], index) => ({
@@ -61,8 +74,13 @@ export function republishTokens(
     subject,
     about: 'token',
     event: null,
-    body: JSON.stringify({ ...token, since } satisfies TokenMessage),
+    body: bodyOf({ ...token, since }, data),
   }))
+}
+
+/** Numbers as they were written. */
+function bodyOf(token: TokenMessage, data: Data | undefined): string {
+  return stringifyJson({ ...token, ...(data === undefined ? {} : { data }) } as unknown as JsonValue)
 }
 
 function tokensOf(

@@ -5,13 +5,14 @@
 // Invariants: FI1 an instance changes only in a commit that is guarded by its revision. FI2 everything a change causes
 // (jobs, timers, keys, escalations, events) is in the same commit.
 
+import { publishesData, type WorkflowDocument } from '../../../core/definitions/documents/index.ts'
 import type { StoredEvent } from '../../../core/events/event/index.ts'
 import { parsePayload } from '../../../core/events/sensitive/index.ts'
 import { AppError } from '../../../core/foundation/errors/index.ts'
 import type { InstanceId, TenantId } from '../../../core/foundation/ids/index.ts'
 import { JsonError, type JsonValue, stringifyJson } from '../../../core/foundation/json/index.ts'
 import { routeScope } from '../../../core/routing/index.ts'
-import { tokenMessages } from '../../../core/store/outbox/index.ts'
+import { type PublishedData, tokenMessages } from '../../../core/store/outbox/index.ts'
 import type { Instance } from '../../../core/workflows/instance/index.ts'
 import {
   decodeInstance,
@@ -83,6 +84,7 @@ export function makeInstances(deps: InstanceDeps): Instances {
   const rowsOf = (
     tenant: TenantId,
     workflow: Workflow,
+    origin: Origin,
     before: Instance | null,
     { instance, history }: SteppedOk,
   ): readonly Write[] => {
@@ -98,7 +100,9 @@ export function makeInstances(deps: InstanceDeps): Instances {
       ),
     }))
     const put: Write = { w: 'instance.put', row }
-    const messages = deps.hasOutbox ? tokenMessages(tenant, before, instance) : []
+    const messages = deps.hasOutbox
+      ? tokenMessages(tenant, before, instance, publishedData(origin, document, before, instance))
+      : []
     return [
       put,
       ...(rows.length === 0 ? [] : [{ w: 'history.append', rows } as const]),
@@ -129,7 +133,7 @@ export function makeInstances(deps: InstanceDeps): Instances {
         },
         ...effects.guards,
       ],
-      writes: [...rowsOf(tenant, workflow, before, effects.stepped), ...effects.writes],
+      writes: [...rowsOf(tenant, workflow, origin, before, effects.stepped), ...effects.writes],
       plans,
       instance,
       ended(isStored) {
@@ -184,6 +188,17 @@ export function makeInstances(deps: InstanceDeps): Instances {
         orConflict('the instance changes without end; try again'),
       ),
   }
+}
+
+/** null: the bus does not get its data. */
+function publishedData(
+  { event }: Origin,
+  document: WorkflowDocument,
+  before: Instance | null,
+  { data }: Instance,
+): PublishedData | null {
+  if (!publishesData(document) || event.sensitive.length > 0) return null
+  return { data, isChanged: before !== null && before.data !== data }
 }
 
 export function originOfEvent(event: StoredEvent): Origin {
