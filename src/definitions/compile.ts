@@ -129,7 +129,8 @@ export function compileDefinitions(
     { ...deps, environment: deps.environment ?? USUAL_ENVIRONMENT },
   )
   const beside = readBeside(imported.documents, vars, deps)
-  const documents = [...imported.documents, ...beside].map((one) => fillIn(one, vars, deps))
+  // Steps are expanded where they have no mistakes: numbers and durations are filled in before.
+  const documents = [...imported.documents, ...beside].map((one) => expandSteps(fillIn(one, vars, deps)))
   const fromBeside = new Set(documents.slice(imported.documents.length))
   const checked = checkDocuments(documents, deps)
   const known = knownBy(checked.sound, deps)
@@ -200,13 +201,18 @@ function fillIn(
   return fillsVars && typeof kind === 'string' ? fillVars(document, kind, vars) : document
 }
 
+/** The id of what it will be, also before its steps are expanded. */
+function deployedAs({ value: { kind, name, steps } }: ReadDocument): string {
+  return `${kind === 'Route' && steps !== undefined ? 'Workflow' : String(kind)}/${String(name)}`
+}
+
 /** Deployed definitions whose numbers other values of `vars` would be filled into now. */
 function readBeside(
   documents: readonly ReadDocument[],
   vars: VarsByEnvironment,
   deps: CompileDeps,
 ): readonly ReadDocument[] {
-  const written = new Set(documents.map(({ value }) => `${String(value.kind)}/${String(value.name)}`))
+  const written = new Set(documents.map(deployedAs))
   const due = new Set(
     needRefill(varsBeside(deps), vars)
       .map((one) => definitionId(one))
@@ -215,7 +221,7 @@ function readBeside(
   if (due.size === 0) return []
   // One text may be several definitions, each of which comes with it.
   const read = importAll(readDocuments(deps.filledBeside ?? []).documents).documents
-  const byId = new Map(read.map((one) => [`${String(one.value.kind)}/${String(one.value.name)}`, one]))
+  const byId = new Map(read.map((one) => [deployedAs(one), one]))
   return [...byId].flatMap(([id, one]) => {
     if (!due.has(id)) return []
     // Nobody wrote it just now: only errors matter.
@@ -244,7 +250,7 @@ function importAll(read: readonly ReadDocument[]) {
   const notes: Finding[] = []
   const documents = read.map((document) => {
     const imported = importSpelling(document) ?? importSubscription(document)
-    if (imported === null) return expandSteps(expandShortForms(document))
+    if (imported === null) return expandShortForms(document)
     notes.push(...imported.notes.slice(0, FINDINGS_MAX).flatMap((note) => document.locate(note) ?? []))
     return expandShortForms(imported.document)
   })

@@ -33,15 +33,6 @@ export interface Fill {
 /** The values of an environment, for the node's own first. */
 export type VarsByEnvironment = ReadonlyMap<EnvironmentName, VarValues>
 
-/** What filling in did to a document. */
-export interface FilledVars {
-  /** By name. */
-  readonly values: VarValues
-  readonly remarks: readonly Remark[]
-  /** Says in remarks about filled values whose values they are. */
-  explain(shape: readonly Remark[]): readonly Remark[]
-}
-
 /** Of the files, valid or not, and of deployed documents besides them. */
 export function varsByEnvironment(
   values: readonly Fields[],

@@ -2,9 +2,9 @@
 // mean.
 
 import { type Document, isScalar, parseAllDocuments } from 'yaml'
+import type { VarValues } from '../core/definitions/documents/index.ts'
 import { JsonError, type JsonValue, parseJson } from '../core/foundation/json/index.ts'
 import { locate, startOf } from './field-positions.ts'
-import type { FilledVars } from './fill-vars.ts'
 import type { Finding, Remark } from './finding.ts'
 import { strictJson } from './json-comments.ts'
 import {
@@ -17,6 +17,15 @@ import {
   type SourceText,
 } from './source-text.ts'
 import { plainValue } from './values.ts'
+
+/** What filling in did to a document. */
+export interface FilledVars {
+  /** By name. */
+  readonly values: VarValues
+  readonly remarks: readonly Remark[]
+  /** Says in remarks about filled values whose values they are. */
+  explain(shape: readonly Remark[]): readonly Remark[]
+}
 
 /** One document of a file. */
 export interface ReadDocument {

@@ -1,7 +1,7 @@
 // The shorter forms: each has the meaning and the hash of its long form, and findings at the place where it is written.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { hashDocument } from '../core/definitions/documents/index.ts'
+import { hashDocument, languageOf } from '../core/definitions/documents/index.ts'
 import { compileDefinitions } from './compile.ts'
 
 const compile = (text: string) => compileDefinitions([{ path: 'a.yaml', text }], { functions: () => 'hash' })
@@ -238,6 +238,31 @@ describe('`steps` of a route', () => {
     expect(warned(steps(ONE))).toEqual([])
   })
 
+  test('[SF8] numbers and durations may be values of `vars`', () => {
+    const vars = 'kind: Vars\nname: v\nvalues: { wait: 5m, tries: 3 }\n---\n'
+    const filled = (wait: string, tries: string) =>
+      steps(
+        `  - { name: one, delay: ${wait}, do: { emit: shop.one } }\n`,
+        `retry: { attempts: ${tries}, backoff: fixed }\n`,
+      )
+    const { documents, findings } = compile(vars + filled('"{{ vars.wait }}"', '"{{ vars.tries }}"'))
+    expect(findings).toEqual([])
+    const [, written] = documents
+    const [expected] = compile(filled('5m', '3')).documents as unknown as readonly Record<string, unknown>[]
+    const { places, transitions } = expected ?? {}
+    expect(written).toMatchObject({ kind: 'Workflow', places, transitions })
+    // The deployed workflow is the one that is written, and is not read a second time.
+    const text = vars + filled('"{{ vars.wait }}"', '"{{ vars.tries }}"')
+    const changed = text.replace('wait: 5m', 'wait: 6m')
+    const again = compileDefinitions([{ path: 'a.yaml', text: changed }], {
+      functions: () => 'hash',
+      deployedDocuments: documents,
+      filledBeside: [{ path: 'a.yaml', text }],
+    })
+    expect(again.documents.map(({ kind, name }) => `${kind}/${name}`)).toEqual(['Vars/v', 'Workflow/a'])
+    expect(again.refilled).toEqual([])
+  })
+
   test.each([
     ['payload.id', "'one:' + payload.id"],
     ["'A:' + payload.a + payload.b", "'one:' + ('A:' + payload.a + payload.b)"],
@@ -373,7 +398,11 @@ do: { http: { url: https://erp.example/hours, keyTtl: 1h, body: "{{ entry }}" } 
 test('[FO11] a route has a `delay`, and none beside `debounce`', () => {
   const delayed = (more: string) =>
     `kind: Route\nname: a\non: shop.paid\nkey: payload.id\n${more}do: { emit: shop.a }\n`
-  expect(compile(delayed('delay: 5m\n')).documents).toMatchObject([{ delayMs: 300_000 }])
+  const { documents } = compile(delayed('delay: 5m\n'))
+  expect(documents).toMatchObject([{ delayMs: 300_000 }])
+  // A node that does not know it would run its jobs at once.
+  expect(documents.map(languageOf)).toEqual([5])
+  expect(compile(delayed('')).documents.map(languageOf)).toEqual([1])
   expect(found(delayed('delay: 5m\ndebounce: { by: payload.id, window: 1m }\n'))).toMatchObject([
     { rule: 'F35', at: '5:1' },
   ])
