@@ -229,6 +229,11 @@ pause book
 resume book
 disable book --reason x
 resume book
+vars set batch 25
+vars
+vars get batch
+vars get none
+vars set crm https://crm.example --env PROD
 `
     .trim()
     .split('\n')

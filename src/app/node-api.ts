@@ -24,6 +24,7 @@ type ApiBeside = Pick<
   | 'natsStreams'
   | 'secretEnv'
   | 'varSettings'
+  | 'differingVars'
   | 'runCheck'
   | 'variableNames'
   | 'confirmCopy'
@@ -64,6 +65,7 @@ export function makeApi(
     },
     definitions: {
       ...behind(gate, engine.definitions),
+      setVars: engine.definitions.setVars,
       fires: (tenant, name) => engine.schedules.state(tenant, name),
       consumes: (tenant, name) => engine.busConsumers.state(tenant, name),
       functionHash: (tenant, name) => code.find(name, tenant),

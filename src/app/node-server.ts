@@ -2,7 +2,7 @@
 
 import type { BundleCode } from '../adapters/code-bundle/index.ts'
 import type { Config } from '../config/index.ts'
-import type { Ids } from '../core/foundation/ids/index.ts'
+import { DEFAULT_TENANT, type Ids } from '../core/foundation/ids/index.ts'
 import type { Demo } from '../demo/index.ts'
 import type { Access, Idempotency } from '../engine/access/index.ts'
 import type { Engine } from '../engine/index.ts'
@@ -60,6 +60,8 @@ export function makeNodeServer(
     natsStreams: config.nats?.streams,
     secretEnv: config.secretEnv,
     varSettings: config.vars,
+    differingVars: async (tenant) =>
+      tenant === DEFAULT_TENANT ? ((await start.running()?.differingVars()) ?? new Map()) : new Map(),
     demo,
     idempotency,
     vetSubscription: (tenant, document, beside = []) =>

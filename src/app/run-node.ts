@@ -39,6 +39,7 @@ import { SettingError } from './setting-error.ts'
 import type { SignedCode } from './signed-code.ts'
 import type { Gate } from './start-gate.ts'
 import { warnOfUnsetSecrets } from './unset-secrets.ts'
+import { shareVarSettings } from './var-settings-of-nodes.ts'
 import type { Vaults } from './vaults.ts'
 
 /** What is deployed of the definitions folder. */
@@ -60,6 +61,8 @@ export interface FolderState {
 export interface RunningNode {
   readonly definitions: FolderState
   gauges(): readonly Gauge[]
+  /** By name in capitals, the other nodes whose `MILLRACE_VAR_…` give another value. */
+  differingVars(): Promise<ReadonlyMap<string, readonly string[]>>
   close(): Promise<{ readonly left: number }>
 }
 
@@ -109,6 +112,10 @@ export async function runNode(parts: NodeParts, loaded: LoadedDefinitions): Prom
   const tenants = await access.tenants.all()
   await vaults.secrets.rewrap(tenants)
   const missing = await warnOfUnsetSecrets({ tenants, definitions: engine.definitions, ...vaults, log })
+  const shared =
+    config.store.kind === 'postgres'
+      ? await shareVarSettings({ store, clock, log }, parts.node, config.vars)
+      : null
   await engine.start()
   parts.gate.open()
   const isKeeper = config.roles.includes('schedule')
@@ -149,7 +156,8 @@ export async function runNode(parts: NodeParts, loaded: LoadedDefinitions): Prom
       missing,
     },
     gauges: () => figures?.gauges() ?? [],
-    close: () => closeNode(parts, { watch, charts: [queueAges, figures] }),
+    differingVars: async () => (await shared?.differing()) ?? new Map(),
+    close: () => closeNode(parts, { watch, charts: [queueAges, figures], shared }),
   }
 }
 
@@ -214,7 +222,15 @@ interface Closable {
 
 async function closeNode(
   parts: NodeParts,
-  { watch, charts }: { readonly watch: Closable | null; readonly charts: readonly (Closable | null)[] },
+  {
+    watch,
+    charts,
+    shared,
+  }: {
+    readonly watch: Closable | null
+    readonly charts: readonly (Closable | null)[]
+    readonly shared: Closable | null
+  },
 ): Promise<{ readonly left: number }> {
   const { config, clock, log, engine, demo } = parts
   // Load balancers learn of it first; until then requests are accepted as usual.
@@ -230,6 +246,7 @@ async function closeNode(
     [
       () => watch?.close(),
       () => demo?.stop(),
+      () => shared?.close(),
       () => parts.server.close(),
       () => parts.checks[Symbol.asyncDispose](),
       () => parts.idempotency.stop(),

@@ -17,6 +17,7 @@ export interface Connection {
   readonly url: string
   get<Answer>(path: string, query?: Query): Promise<Answer>
   post<Answer>(path: string, body?: object, contentType?: string): Promise<Answer>
+  put<Answer>(path: string, body: object): Promise<Answer>
   patch<Answer>(path: string, body: object): Promise<Answer>
   delete(path: string): Promise<void>
   /** A response as it is. */
@@ -67,6 +68,7 @@ export function makeConnection(options: ConnectionOptions, env: Env, signal: Abo
     url,
     get: (path, query = {}) => ask('GET', path + toQuery(query)),
     post: (path, body = {}, contentType) => ask('POST', path, body, contentType),
+    put: (path, body) => ask('PUT', path, body),
     patch: (path, body) => ask('PATCH', path, body),
     async delete(path) {
       await ask('DELETE', path)

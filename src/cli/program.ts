@@ -33,6 +33,7 @@ import { addSourceCommands } from './commands/sources.ts'
 import { addSubscriptionCommands } from './commands/subscriptions.ts'
 import { addTestCommand } from './commands/test.ts'
 import { addTryCommand } from './commands/try.ts'
+import { addVarCommands } from './commands/vars.ts'
 import { addVerifyCommand } from './commands/verify.ts'
 import { addLaneCommands, addWorkCommands } from './commands/work.ts'
 import { addWorkflowCommands } from './commands/workflows.ts'
@@ -91,6 +92,7 @@ export function makeProgram(cli: Cli): Command {
   program.commandsGroup('Definitions:')
   addNewCommand(program, cli)
   addDefinitionCommands(program, cli)
+  addVarCommands(program, cli)
   addTestCommand(program, cli)
   addFmtCommand(program, cli)
   program.commandsGroup('What happens:')

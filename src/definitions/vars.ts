@@ -3,11 +3,14 @@
 import {
   applyVarSettings,
   type DefinitionDocument,
+  type EnvironmentName,
   filledVarsOf,
   OWN_VARS,
+  type VarSettings,
+  valuesIn,
 } from '../core/definitions/documents/index.ts'
 import { readFormula, splitTemplateText } from '../core/expression/index.ts'
-import type { JsonValue } from '../core/foundation/json/index.ts'
+import { canonicalJson, type JsonValue } from '../core/foundation/json/index.ts'
 import { closest } from '../core/foundation/text/index.ts'
 import type { CompileDeps } from './compile.ts'
 import { valuesWritten } from './fill-vars.ts'
@@ -150,6 +153,32 @@ function readIn(text: string, path: FieldPath): readonly VarRead[] {
 export function varsReadBy(document: DefinitionDocument): readonly string[] {
   const inTexts = readVars(document as unknown as Fields).map(({ name }) => name)
   return [...new Set([...inTexts, ...Object.keys(filledVarsOf(document))])]
+}
+
+/** Names whose values differ between two sets of documents, each with the definitions of the second that depend on it. */
+export function touchedVars(
+  before: readonly DefinitionDocument[],
+  after: readonly DefinitionDocument[],
+  {
+    environment,
+    varSettings = {},
+  }: { readonly environment: EnvironmentName; readonly varSettings?: VarSettings },
+): readonly { readonly name: string; readonly readers: readonly DefinitionDocument[] }[] {
+  const valuesOf = (documents: readonly DefinitionDocument[]) => {
+    const vars = documents.filter((one) => one.kind === 'Vars')
+    return applyVarSettings(valuesIn(vars, environment), varSettings).values
+  }
+  const [old, next] = [valuesOf(before), valuesOf(after)]
+  const text = (value: JsonValue | undefined) => (value === undefined ? '' : canonicalJson(value))
+  const changed = [...new Set([...Object.keys(old), ...Object.keys(next)])].filter(
+    (name) => text(old[name]) !== text(next[name]),
+  )
+  if (changed.length === 0) return []
+  const read = after.map((document) => ({ document, names: varsReadBy(document) }))
+  return changed.map((name) => ({
+    name,
+    readers: read.filter(({ names }) => names.includes(name)).map(({ document }) => document),
+  }))
 }
 
 /** A document of the files that no longer defines what a deployed one beside them reads. */

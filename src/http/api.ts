@@ -102,7 +102,7 @@ export interface HttpApi {
   readonly refusedCode: RefusedCode
   readonly definitions: Pick<
     Definitions,
-    'apply' | 'plan' | 'rollback' | 'versions' | 'list' | 'one' | 'versionOf' | 'control'
+    'apply' | 'plan' | 'rollback' | 'versions' | 'list' | 'one' | 'versionOf' | 'control' | 'setVars'
   > & {
     /** The hash of the code that has the function; null: there is none, or none that is open to the tenant. */
     functionHash(tenant: TenantId, name: string): string | null
@@ -143,6 +143,8 @@ export interface HttpApi {
   readonly natsStreams?: StreamList | undefined
   /** What settings of the node say of `vars`, for its own tenant; left out: nothing. */
   readonly varSettings?: VarSettings
+  /** By name in capitals, the other nodes whose settings give another value; left out: there are none. */
+  differingVars?(tenant: TenantId): Promise<ReadonlyMap<string, readonly string[]>>
   /** Environment variables that `{ env }` of definitions may read; left out: all. */
   readonly secretEnv?: EnvNames | undefined
   readonly about: {

@@ -46,7 +46,7 @@ export async function readSurroundings(
   }
 }
 
-function environmentOf(text: string): 'DEV' | 'QA' | 'PROD' {
+export function environmentOf(text: string): 'DEV' | 'QA' | 'PROD' {
   return text === 'QA' || text === 'PROD' ? text : 'DEV'
 }
 

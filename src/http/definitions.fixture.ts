@@ -65,7 +65,12 @@ export function makeDefinitionWorld(over: Partial<HttpApi> = {}) {
     log,
   })
   const { faults } = checkAnswers(server.app)
-  const inject = async (method: 'GET' | 'POST' | 'PATCH', url: string, payload?: unknown, key = ADMIN) => {
+  const inject = async (
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH',
+    url: string,
+    payload?: unknown,
+    key = ADMIN,
+  ) => {
     const answer = await server.app.inject({
       method,
       url: `/v1${url}`,
@@ -82,6 +87,7 @@ export function makeDefinitionWorld(over: Partial<HttpApi> = {}) {
     faults,
     get: (url: string, key?: string) => inject('GET', url, undefined, key),
     post: (url: string, payload?: unknown, key?: string) => inject('POST', url, payload, key),
+    put: (url: string, payload?: unknown, key?: string) => inject('PUT', url, payload, key),
     patch: (url: string, payload?: unknown, key?: string) => inject('PATCH', url, payload, key),
     async key(role: string, tenant?: string): Promise<string> {
       if (tenant !== undefined) await inject('POST', '/tenants', { name: tenant })

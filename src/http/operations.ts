@@ -32,7 +32,7 @@ export function shape<Schema extends z.ZodType>(
 
 /** What an operation takes and answers. */
 export interface Declaration {
-  readonly at: `${'GET' | 'POST' | 'PATCH' | 'DELETE'} /${string}`
+  readonly at: `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`
   readonly summary: string
   readonly description?: string
   /** Of the caller, and what else the frame has to know. */

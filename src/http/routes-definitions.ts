@@ -8,12 +8,20 @@ import {
   CONTROL_VERBS,
   DEFINITION_KINDS,
   type DefinitionDocument,
+  definitionId,
 } from '../core/definitions/documents/index.ts'
 import { AppError } from '../core/foundation/errors/index.ts'
-import type { TenantId } from '../core/foundation/ids/index.ts'
+import { DEFAULT_TENANT, type TenantId } from '../core/foundation/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../core/foundation/json/index.ts'
 import { findLiterals, hideLiterals, mayHoldLiteral } from '../core/secrets/index.ts'
-import { diffLines, hasErrors, renderYaml, SENT_BYTES_MAX, SENT_FILES_MAX } from '../definitions/index.ts'
+import {
+  diffLines,
+  hasErrors,
+  renderYaml,
+  SENT_BYTES_MAX,
+  SENT_FILES_MAX,
+  touchedVars,
+} from '../definitions/index.ts'
 import type {
   DefinitionItem,
   NewDefinition,
@@ -22,6 +30,7 @@ import type {
 } from '../engine/definitions/index.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
+import { environmentOf } from './check-context.ts'
 import { refuseErrors } from './definition-files.ts'
 import { operations, serveOn } from './operations.ts'
 import { readFilter } from './queries.ts'
@@ -93,7 +102,7 @@ const definitionRow = (s: Kit) =>
       .optional(),
   })
 
-const definitionChange = (s: Kit) =>
+export const definitionChange = (s: Kit) =>
   s.object({
     kind: s.enum(DEFINITION_KINDS),
     name: s.string,
@@ -221,6 +230,14 @@ export const definitionsOperations = operations('definitions', (s) => ({
             diff: s.list(s.object({ op: s.enum([' ', '+', '-']), text: s.string })).optional(),
           }),
         ),
+        touched: s
+          .list(
+            s.object({
+              var: s.string,
+              readers: s.list(s.object({ kind: s.enum(DEFINITION_KINDS), name: s.string })),
+            }),
+          )
+          .describe('Values of `vars` that change on this node, and the definitions that depend on them.'),
       }),
     ),
   },
@@ -275,7 +292,7 @@ export const definitionsOperations = operations('definitions', (s) => ({
 
 export function addDefinitionRoutes(
   app: FastifyInstance,
-  api: Pick<HttpApi, 'definitions' | 'secrets'>,
+  api: Pick<HttpApi, 'definitions' | 'secrets' | 'about' | 'varSettings'>,
   { compileFiles }: Pick<Serving, 'compileFiles'>,
 ): void {
   const on = serveOn(app, definitionsOperations)
@@ -361,6 +378,21 @@ export function addDefinitionRoutes(
       return { managedBy: 'folder', ...planned }
     }
   }
+  const touchedBy = async (tenant: TenantId, changes: readonly PlannedChange[]) => {
+    const before = (await api.definitions.list(tenant)).map(({ document }) => document)
+    const changed = new Map(changes.map((one) => [definitionId(one), one]))
+    const after = [
+      ...before.filter((one) => (changed.get(definitionId(one))?.change ?? 'unchanged') === 'unchanged'),
+      ...changes.flatMap((one) => one.after?.document ?? []),
+    ]
+    const varSettings = tenant === DEFAULT_TENANT ? api.varSettings : undefined
+    const settings = varSettings === undefined ? {} : { varSettings }
+    const environment = environmentOf(api.about.environment)
+    return touchedVars(before, after, { environment, ...settings }).map(({ name, readers }) => ({
+      var: name,
+      readers: readers.map(({ kind, name: of }) => ({ kind, name: of })),
+    }))
+  }
   on(
     'planDefinitions',
     async (request) => {
@@ -378,6 +410,7 @@ export function addDefinitionRoutes(
         base: planned.base,
         managedBy: planned.managedBy,
         changes: planned.changes.map(showChange),
+        touched: await touchedBy(tenant, planned.changes),
       }
     },
     { bodyLimit: BODY_BYTES_MAX.files },

@@ -37,6 +37,7 @@ import { addSecretRoutes, secretsOperations } from './routes-secrets.ts'
 import { addStreamRoutes, changeShape, streamOperations } from './routes-stream.ts'
 import { addSubscriptionRoutes, subscriptionsOperations } from './routes-subscriptions.ts'
 import { addTryRoutes, tryOperations } from './routes-try.ts'
+import { addVarRoutes, varsOperations } from './routes-vars.ts'
 import { addWebhookKeyRoutes, webhookKeysOperations } from './routes-webhook-keys.ts'
 import { addWorkRoutes, workOperations } from './routes-work.ts'
 import { addWorkflowRoutes, workflowsOperations } from './routes-workflows.ts'
@@ -80,6 +81,7 @@ export const API_ROUTES = [
   { operations: nodeOperations, add: addNodeRoutes },
   { operations: refusedCodeOperations, add: addRefusedCodeRoutes },
   { operations: definitionsOperations, add: addDefinitionRoutes },
+  { operations: varsOperations, add: addVarRoutes },
   { operations: integrationOperations, add: addIntegrationRoutes },
   { operations: tryOperations, add: addTryRoutes },
 ] as const

@@ -39,6 +39,10 @@ subject: "shop.events.{{ payload.kind }}"
 event: { id: payload.id, objectId: payload.id }
 catalog: { subjects: [{ subject: shop.events.paid }, { subject: ${name}.events.told, description: of ${name} }] }
 ---
+kind: Vars
+name: ${name}_values
+values: { ${name}_limit: 1 }
+---
 kind: Route
 name: ${name}_book
 description: of ${name}
@@ -232,6 +236,10 @@ export const RECIPES: Readonly<Record<string, () => Recipe | readonly Recipe[]>>
   listRefusedCode: () => ({ status: 403 }),
   getRefusedCode: () => ({ status: 403, params: { id: 'ab'.repeat(32) } }),
   signRefusedCode: () => ({ status: 403, params: { id: 'ab'.repeat(32) }, body: { reason } }),
+  listVars: () => ({ status: 200 }),
+  getVar: () => ({ status: 404, params: { name: `${MARK}_limit` } }),
+  setVars: () => ({ status: 200, body: { values: { mine: 1 } } }),
+  setVar: () => ({ status: 200, params: { name: 'mine' }, body: { value: 2 } }),
   listSecrets: () => ({ status: 200 }),
   setSecret: () => ({ status: 201, body: { name: 'TOKEN', value: 'the stranger’s' } }),
   promoteSecret: () => ({ status: 404, params: { name: 'HELD' } }),

@@ -454,6 +454,12 @@ export async function askEverything(node: RecordedNode, { ask }: Recorder): Prom
   await post('/v1/try/expression', { expression: 'payload.', as: 'pick', event: done })
   await get('/v1/events', { key: viewer })
   await post('/v1/tenants', { name: 'third' }, { key: operator })
+  await ask('PUT', '/v1/vars', { values: { crm: 'https://crm.example', batch: 25 }, reason: 'the first' })
+  await ask('PUT', '/v1/vars/crm', { value: 'https://crm.qa.example', environment: 'QA' })
+  await ask('PUT', '/v1/vars/self', { value: 'x' })
+  await get('/v1/vars')
+  await get('/v1/vars/crm')
+  await get('/v1/vars/none')
 }
 
 /** Wrong in one place each: every parameter and every member of a body of every operation, and one that is not known. */

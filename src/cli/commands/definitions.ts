@@ -162,7 +162,7 @@ async function planFiles(
   { findings, ...body }: FolderFiles & { readonly prune: boolean },
 ): Promise<Plan> {
   if (findings.length > 0)
-    return { ok: false, findings: [...findings], base: 0, managedBy: 'api', changes: [] } as Plan
+    return { ok: false, findings: [...findings], base: 0, managedBy: 'api', changes: [], touched: [] } as Plan
   return api.post<Plan>('/v1/definitions/plan', body)
 }
 
@@ -290,6 +290,10 @@ function printPlan(session: Session, plan: Plan, files: readonly DefinitionFile[
       const line = `    ${op} ${text}`
       out.line(op === '+' ? out.colors.green(line) : op === '-' ? out.colors.red(line) : out.colors.dim(line))
     }
+  }
+  for (const { var: name, readers } of plan.touched) {
+    const all = readers.map(({ kind, name: of }) => `${kind} ${of}`).join(', ')
+    out.line(`vars.${name} changes: ${all === '' ? 'nothing reads it' : `read by ${all}`}`)
   }
   const same = plan.changes.length - changes.length
   if (changes.length === 0) out.line(`Nothing changes; ${count(same, 'definition')} stay as they are.`)

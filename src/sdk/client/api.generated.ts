@@ -2523,6 +2523,35 @@ export interface Operations {
     }
     answer: SubscriptionDetail
   }
+  /** One value that differs by environment */
+  getVar: {
+    args: {
+      readonly name: string
+    }
+    answer: {
+      readonly name: string
+      /** What holds on the node that answers. */
+      readonly value: unknown
+      /** Where that comes from: `values`, `environments`, or a setting of the node. */
+      readonly from: 'default' | 'environment' | 'setting'
+      /** The setting of the node that gives the value. */
+      readonly setting: string | null
+      /** Where an environment has no value of its own; null: there is none. */
+      readonly default: unknown
+      /** By environment, what differs there. */
+      readonly environments: Readonly<Record<string, unknown>>
+      /** The document that defines it. */
+      readonly definition: string
+      readonly managedBy: 'folder' | 'api' | 'demo'
+      /** Deployed definitions that depend on it. */
+      readonly readers: readonly ({
+        readonly kind: 'Source' | 'Poller' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
+        readonly name: string
+      })[]
+      /** Nodes of the same database whose settings give another value. They should agree. */
+      readonly differsOn: readonly string[]
+    }
+  }
   /** A work item with its tries, its effect and its dead letter */
   getWork: {
     args: {
@@ -3143,6 +3172,37 @@ export interface Operations {
       readonly nextCursor: string | null
     }
   }
+  /** The values that differ by environment, where each comes from, and what reads it */
+  listVars: {
+    args: Readonly<Record<never, never>>
+    answer: {
+      readonly items: readonly ({
+        readonly name: string
+        /** What holds on the node that answers. */
+        readonly value: unknown
+        /** Where that comes from: `values`, `environments`, or a setting of the node. */
+        readonly from: 'default' | 'environment' | 'setting'
+        /** The setting of the node that gives the value. */
+        readonly setting: string | null
+        /** Where an environment has no value of its own; null: there is none. */
+        readonly default: unknown
+        /** By environment, what differs there. */
+        readonly environments: Readonly<Record<string, unknown>>
+        /** The document that defines it. */
+        readonly definition: string
+        readonly managedBy: 'folder' | 'api' | 'demo'
+        /** Deployed definitions that depend on it. */
+        readonly readers: readonly ({
+          readonly kind: 'Source' | 'Poller' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
+          readonly name: string
+        })[]
+        /** Nodes of the same database whose settings give another value. They should agree. */
+        readonly differsOn: readonly string[]
+      })[]
+      /** Give it back as `cursor` to get the next page; null at the end. */
+      readonly nextCursor: string | null
+    }
+  }
   /** The public keys that deliveries of an ed25519 subscription are verified with, the current first */
   listWebhookKeys: {
     args: {
@@ -3442,6 +3502,14 @@ export interface Operations {
         readonly diff?: readonly ({
           readonly op: ' ' | '+' | '-'
           readonly text: string
+        })[]
+      })[]
+      /** Values of `vars` that change on this node, and the definitions that depend on them. */
+      readonly touched: readonly ({
+        readonly var: string
+        readonly readers: readonly ({
+          readonly kind: 'Source' | 'Poller' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
+          readonly name: string
         })[]
       })[]
     }
@@ -3912,6 +3980,86 @@ export interface Operations {
       readonly version: number
     }
   }
+  /** Set one value, as a new version of the definitions */
+  setVar: {
+    args: ({
+      readonly name: string
+    }) & ({
+      /** null takes the value away. */
+      readonly value: unknown
+      /** Where the value holds. Left out: wherever an environment has no value of its own. */
+      readonly environment?: 'DEV' | 'QA' | 'PROD' | undefined
+      /** The document that gets a name which is not defined yet; `vars` if it is left out. */
+      readonly definition?: string | undefined
+      readonly reason?: string | undefined
+    })
+    answer: {
+      readonly version: number
+      readonly hash: string
+      readonly changes: readonly ({
+        readonly kind: 'Source' | 'Poller' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
+        readonly name: string
+        readonly change: 'create' | 'update' | 'remove' | 'unchanged'
+      })[]
+      readonly findings: readonly ({
+        readonly severity: 'error' | 'warning' | 'info'
+        readonly rule: string
+        readonly message: string
+        readonly file: string
+        readonly line: number
+        readonly column: number
+        readonly suggestion?: string
+        readonly trace?: readonly ({
+          /** A transition, or the place whose `onEnter` it is. */
+          readonly fire: string | null
+          readonly way: 'start' | 'done' | 'failed' | 'enterFailed' | 'undone'
+          readonly marking: Readonly<Record<string, number>>
+          readonly conditions?: readonly string[]
+        })[]
+        /** What follows this step of the trace happens again and again. */
+        readonly repeatsAfter?: number
+      })[]
+    }
+  }
+  /** Set several values at once, as a new version of the definitions */
+  setVars: {
+    args: {
+      /** By name; null takes a value away. */
+      readonly values: Readonly<Record<string, unknown>>
+      /** Where the value holds. Left out: wherever an environment has no value of its own. */
+      readonly environment?: 'DEV' | 'QA' | 'PROD' | undefined
+      /** The document that gets a name which is not defined yet; `vars` if it is left out. */
+      readonly definition?: string | undefined
+      readonly reason?: string | undefined
+    }
+    answer: {
+      readonly version: number
+      readonly hash: string
+      readonly changes: readonly ({
+        readonly kind: 'Source' | 'Poller' | 'Route' | 'Workflow' | 'Agent' | 'Subscription' | 'Profile' | 'Provider' | 'Connection' | 'Credential' | 'Vars'
+        readonly name: string
+        readonly change: 'create' | 'update' | 'remove' | 'unchanged'
+      })[]
+      readonly findings: readonly ({
+        readonly severity: 'error' | 'warning' | 'info'
+        readonly rule: string
+        readonly message: string
+        readonly file: string
+        readonly line: number
+        readonly column: number
+        readonly suggestion?: string
+        readonly trace?: readonly ({
+          /** A transition, or the place whose `onEnter` it is. */
+          readonly fire: string | null
+          readonly way: 'start' | 'done' | 'failed' | 'enterFailed' | 'undone'
+          readonly marking: Readonly<Record<string, number>>
+          readonly conditions?: readonly string[]
+        })[]
+        /** What follows this step of the trace happens again and again. */
+        readonly repeatsAfter?: number
+      })[]
+    }
+  }
   /** Begin a session of the console, by key or by one-time link; the cookie comes with the answer */
   signIn: {
     args: {
@@ -4190,6 +4338,7 @@ export const OPERATIONS = {
   getStats: ['GET', '/v1/stats', ['minutes']],
   getSubject: ['GET', '/v1/catalog/{subject}', []],
   getSubscription: ['GET', '/v1/webhooks/subscriptions/{name}', []],
+  getVar: ['GET', '/v1/vars/{name}', []],
   getWork: ['GET', '/v1/work/{id}', []],
   getWorkflow: ['GET', '/v1/workflows/{name}', []],
   leaveLane: ['POST', '/v1/work/{id}/leave-lane', []],
@@ -4223,6 +4372,7 @@ export const OPERATIONS = {
   listSubscriptions: ['GET', '/v1/webhooks/subscriptions', ['cursor', 'limit', 'status', 'q']],
   listTenants: ['GET', '/v1/tenants', ['cursor', 'limit']],
   listUnmatched: ['GET', '/v1/unmatched', ['cursor', 'limit', 'source', 'subject', 'objectId', 'correlationId', 'from', 'to', 'q']],
+  listVars: ['GET', '/v1/vars', []],
   listWebhookKeys: ['GET', '/webhooks/{tenant}/{name}/keys', []],
   listWork: ['GET', '/v1/work', ['cursor', 'limit', 'state', 'consumer', 'class']],
   listWorkflows: ['GET', '/v1/workflows', []],
@@ -4262,6 +4412,8 @@ export const OPERATIONS = {
   rotateSubscriptionSecret: ['POST', '/v1/webhooks/subscriptions/{name}/rotate-secret', []],
   sendDemo: ['POST', '/v1/demo', []],
   setSecret: ['POST', '/v1/secrets', []],
+  setVar: ['PUT', '/v1/vars/{name}', []],
+  setVars: ['PUT', '/v1/vars', []],
   signIn: ['POST', '/v1/session', []],
   signOut: ['DELETE', '/v1/session', []],
   signRefusedCode: ['POST', '/v1/code/refused/{id}/sign', []],
