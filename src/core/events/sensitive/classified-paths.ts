@@ -11,7 +11,7 @@ interface Classified {
 const MARK = 'restricted:'
 const NONE: readonly string[] = []
 
-export function isRestrictedPath(text: string): boolean {
+function isRestrictedPath(text: string): boolean {
   return text.startsWith(MARK)
 }
 

@@ -4,7 +4,6 @@ export {
   hiddenFrom,
   hiddenFromEndpoint,
   isHidingLevel,
-  isRestrictedPath,
   restrictedOf,
   sensitivePathsOf,
 } from './classified-paths.ts'
