@@ -55,6 +55,7 @@ const CORE = {
   connections: 'foundation expression failures definitions effects flow-control',
   ingest: 'foundation access expression events definitions effects',
   routing: 'foundation expression events definitions effects queue',
+  polling: 'foundation expression events definitions effects ingest routing',
   workflows: 'foundation expression definitions effects queue routing',
   store: 'foundation events failures definitions effects queue workflows',
   webhooks: 'foundation expression events failures definitions effects queue routing',
@@ -86,10 +87,11 @@ const ENGINE = {
     'commit leases secrets definitions events observe settlement planning effects flow-control webhooks',
   workflows:
     'commit access leases secrets definitions events observe settlement planning effects flow-control ingest',
+  pollers: 'commit leases definitions events settlement effects connections ingest',
   'dead-letters':
-    'commit access secrets definitions events observe settlement planning effects connections webhooks ingest workflows',
+    'commit access secrets definitions events observe settlement planning effects connections webhooks ingest workflows pollers',
   queue:
-    'commit access leases secrets definitions observe settlement planning effects flow-control connections webhooks ingest workflows dead-letters',
+    'commit access leases secrets definitions observe settlement planning effects flow-control connections webhooks ingest workflows pollers dead-letters',
 }
 
 const namesOf = (list) => list.split(' ').filter(Boolean)

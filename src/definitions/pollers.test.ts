@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { PollerDocument } from '../core/definitions/documents/index.ts'
-import { compilePoller, openWindow } from '../core/ingest/poller/index.ts'
+import { compilePoller, openWindow } from '../core/polling/poller/index.ts'
 import { compileDefinitions } from './compile.ts'
 
 const PLAIN = `kind: Poller

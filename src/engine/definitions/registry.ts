@@ -35,15 +35,15 @@ import { AppError, messageOf } from '../../core/foundation/errors/index.ts'
 import { DEFAULT_TENANT, type TenantId } from '../../core/foundation/ids/index.ts'
 import { parseJson } from '../../core/foundation/json/index.ts'
 import {
-  compilePoller as compilePollerFresh,
-  POLLER_PREFIX,
-  type Poller,
-} from '../../core/ingest/poller/index.ts'
-import {
   compileSource as compileSourceFresh,
   headersReadBy as headersReadByFresh,
   type Source,
 } from '../../core/ingest/source/index.ts'
+import {
+  compilePoller as compilePollerFresh,
+  POLLER_PREFIX,
+  type Poller,
+} from '../../core/polling/poller/index.ts'
 import type { WorkRow } from '../../core/queue/work/index.ts'
 import { compileRoute as compileRouteFresh, type Route, type Vars } from '../../core/routing/index.ts'
 import {

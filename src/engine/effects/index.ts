@@ -13,7 +13,6 @@ export type {
   Through,
 } from './call.ts'
 export {
-  attemptOf,
   countersOf,
   errorText,
   errorTextInFull,

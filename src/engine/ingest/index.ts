@@ -1,6 +1,6 @@
 // Turns requests, bus messages, published events and schedule slots into stored events.
 
-export type { Accepted as AcceptedEvent, Acceptor } from './accept-event.ts'
+export type { Acceptor } from './accept-event.ts'
 export type { IntakeRequest } from './admission.ts'
 export type { BusConsumers } from './bus-consumers.ts'
 export { composeIngest, type Ingest } from './compose.ts'

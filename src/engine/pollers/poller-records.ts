@@ -2,7 +2,7 @@
 
 import type { TenantId } from '../../core/foundation/ids/index.ts'
 import { type JsonValue, stringifyJson } from '../../core/foundation/json/index.ts'
-import { NEW_POLLER, type PollerState } from '../../core/ingest/poller/index.ts'
+import { NEW_POLLER, type PollerState } from '../../core/polling/poller/index.ts'
 import type { Guard, Store, Write } from '../../ports/store.ts'
 
 export interface StoredPoller {

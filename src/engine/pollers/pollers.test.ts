@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { PollerDocument } from '../../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
-import type { PollerState } from '../../core/ingest/poller/index.ts'
+import type { PollerState } from '../../core/polling/poller/index.ts'
 import type { HttpRequest } from '../../ports/http-client.ts'
 import { answered, makeWorld, ROUTE, SOURCE, type World } from '../engine.fixture.ts'
 import { makeSource, ok, POLLER, type SourceItem } from './pollers.fixture.ts'

@@ -16,7 +16,7 @@ import {
   type PollFault,
   type PollWindow,
   pageParam,
-} from '../../core/ingest/poller/index.ts'
+} from '../../core/polling/poller/index.ts'
 import type { EngineBase } from '../commit/index.ts'
 import type { EngineConfig } from '../config.ts'
 import type { Connections } from '../connections/index.ts'

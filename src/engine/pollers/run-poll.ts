@@ -19,7 +19,7 @@ import {
   stepPage,
   stepPoll,
   windowOf,
-} from '../../core/ingest/poller/index.ts'
+} from '../../core/polling/poller/index.ts'
 import { type Attempt, EMPTY_NOTE, LOSSES_MAX } from '../../core/queue/work/index.ts'
 import type { EngineBase, EventPlan } from '../commit/index.ts'
 import type { Registry } from '../definitions/index.ts'

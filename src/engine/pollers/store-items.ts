@@ -13,7 +13,7 @@ import {
   NO_COUNTS,
   type PollCounts,
   type Poller,
-} from '../../core/ingest/poller/index.ts'
+} from '../../core/polling/poller/index.ts'
 import type { Guard, Write } from '../../ports/store.ts'
 import { StoreError } from '../../ports/store.ts'
 import { type Draft, type EngineBase, orConflict, RACES_MAX, retrying } from '../commit/index.ts'

@@ -54,7 +54,7 @@ export interface PollerState {
 export const NEW_POLLER: PollerState = { watermark: null, origin: null, active: null, window: null, runs: [] }
 
 /** How many runs are stored. */
-export const POLL_RUNS_MAX = 20
+const POLL_RUNS_MAX = 20
 
 /** A job takes the poller over. The caller has checked that no other one is active. */
 export function beginPoll(

@@ -22,8 +22,7 @@ import {
 import { hashText } from '../../foundation/hash/index.ts'
 import { isStorable, type JsonValue, stringifyJson } from '../../foundation/json/index.ts'
 import { DAY, type Instant } from '../../foundation/time/index.ts'
-import { compileRoute, type Route } from '../../routing/index.ts'
-import { everySlots, type Slots } from '../schedule/index.ts'
+import { everySlots, type Slots } from '../../ingest/schedule/index.ts'
 import {
   compileSource,
   type EventNames,
@@ -31,7 +30,8 @@ import {
   instantOf,
   type Source,
   textOf,
-} from '../source/index.ts'
+} from '../../ingest/source/index.ts'
+import { compileRoute, type Route } from '../../routing/index.ts'
 import type { PolledPage, PollFault, PollWindow, WindowRules } from './poll-window.ts'
 
 export const POLLER_PREFIX = 'poller:'

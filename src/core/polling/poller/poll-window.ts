@@ -62,15 +62,13 @@ export interface PolledPage {
   readonly total: number | null
 }
 
-export const POLL_FAULTS = [
-  'wrong_shape',
-  'looping_cursor',
-  'repeated_page',
-  'back_in_time',
-  'incomplete_pages',
-  'foreign_link',
-] as const
-export type PollFaultCode = (typeof POLL_FAULTS)[number]
+type PollFaultCode =
+  | 'wrong_shape'
+  | 'looping_cursor'
+  | 'repeated_page'
+  | 'back_in_time'
+  | 'incomplete_pages'
+  | 'foreign_link'
 
 export interface PollFault {
   readonly code: PollFaultCode
