@@ -1,6 +1,6 @@
 // The reads of every screen, each with the key by which the live stream invalidates it.
 
-import { QueryClient, useQueries, useQuery } from '@tanstack/react-query'
+import { QueryClient, useQuery } from '@tanstack/react-query'
 import {
   api,
   getDeadLetterExactly,
@@ -129,7 +129,10 @@ export const useReplay = (id: string) =>
   })
 
 export const useDefinitions = (kind?: Definition['kind']) =>
-  useQuery({ queryKey: ['definitions', kind ?? 'all'], queryFn: () => api.listDefinitions({ kind }) })
+  useQuery({
+    queryKey: kind === undefined ? ['definitions'] : ['definitions', { kind }],
+    queryFn: () => api.listDefinitions({ kind }),
+  })
 
 export const useDefinition = (kind: Definition['kind'], name: string, isOn = true) =>
   useQuery({
@@ -180,21 +183,16 @@ export const useEventBody = (id: string) =>
 
 const LAST_EVENTS_MAX = 50
 
-/** When each source got its newest event; null: never. */
-export const useLastEvents = (sources: readonly string[]): ReadonlyMap<string, string | null> =>
-  useQueries({
-    queries: sources.slice(0, LAST_EVENTS_MAX).map((source) => ({
-      queryKey: ['last-event', source],
-      queryFn: async () => (await api.listEvents({ source, limit: 1 })).items[0]?.receivedAt ?? null,
-      refetchInterval: 10_000,
-    })),
-    combine: (results) =>
-      new Map(
-        results.flatMap(({ data }, index) =>
-          data === undefined ? [] : [[sources[index] ?? '', data] as const],
-        ),
-      ),
+/** When one of the first sources got its newest event; null: never. Each is a request of its own. */
+export function useLastEvent(source: string) {
+  const { data: sources } = useDefinitions('Source')
+  return useQuery({
+    queryKey: ['last-event', source],
+    queryFn: async () => (await api.listEvents({ source, limit: 1 })).items[0]?.receivedAt ?? null,
+    refetchInterval: 10_000,
+    enabled: sources?.items.slice(0, LAST_EVENTS_MAX).some(({ name }) => name === source) === true,
   })
+}
 
 /** For a paused source: the events that wait to be matched. Counted up to a page. */
 export const useKept = (source: string, isOn: boolean) =>

@@ -5,16 +5,9 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import { api } from '../api.ts'
 import { type Change, type LiveMessage, useLiveMessages } from '../live.ts'
 import type { EventRow } from '../types.ts'
+import type { FilterValues } from '../ui/filters.tsx'
+import { askedBy } from '../ui/list-view.tsx'
 import { applyChanges, mergeHead, ROWS_MAX } from './event-rows.ts'
-
-export interface EventFilter {
-  readonly q: string
-  readonly source: string
-  readonly subject: string
-  readonly unmatched: boolean
-  /** Also those about Millrace itself. */
-  readonly system: boolean
-}
 
 /** Of the events about Millrace itself. */
 const SYSTEM_SOURCE = 'millrace'
@@ -32,27 +25,20 @@ interface State {
 
 const EMPTY: State = { rows: [], nextCursor: null, status: 'loading', error: null, fresh: new Set() }
 
-export function useLiveEvents(filter: EventFilter) {
+/** `filter`: as `listEvents` of the API takes it; the same object as long as it says the same. */
+export function useLiveEvents(filter: FilterValues) {
   const [state, setState] = useState(EMPTY)
   const [held, setHeld] = useState(0)
   const [isLoadingMore, setIsLoadingMore] = useState(false)
   const isHolding = useRef(false)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   const run = useRef(0)
-  const { q, source, subject, unmatched, system } = filter
+  const isSystemShown = filter.system === 'true' || (filter.source ?? '') !== ''
 
   const readPage = useCallback(
     (cursor: string | null) =>
-      api.listEvents({
-        limit: PAGE,
-        cursor: cursor ?? undefined,
-        q: q || undefined,
-        source: source || undefined,
-        subject: subject || undefined,
-        unmatched: unmatched || undefined,
-        system: system || undefined,
-      }),
-    [q, source, subject, unmatched, system],
+      api.listEvents({ ...askedBy(filter), limit: PAGE, cursor: cursor ?? undefined }),
+    [filter],
   )
 
   const reload = useCallback(() => {
@@ -109,7 +95,7 @@ export function useLiveEvents(filter: EventFilter) {
   const onMessage = useCallback(
     (message: LiveMessage) => {
       const isListed = (change: Change) =>
-        change.type === 'event' && (system || source !== '' || change.source !== SYSTEM_SOURCE)
+        change.type === 'event' && (isSystemShown || change.source !== SYSTEM_SOURCE)
       const events = message.type === 'gap' ? 1 : message.changes.filter(isListed).length
       if (message.type === 'changes') {
         setState((before) => {
@@ -121,7 +107,7 @@ export function useLiveEvents(filter: EventFilter) {
       if (isHolding.current) setHeld((count) => count + events)
       else timer.current ??= setTimeout(refreshHead, HEAD_STEP_MS)
     },
-    [refreshHead, system, source],
+    [refreshHead, isSystemShown],
   )
   useLiveMessages(onMessage)
 

@@ -1,15 +1,61 @@
 // Credentials: which version is in use, and the results of their rotations. Never a value.
 
 import { KeyRound, Lock } from 'lucide-react'
-import { Link } from 'wouter'
 import { authInWords } from '../lib/connection-words.ts'
-import { useCredentials, useMe } from '../queries.ts'
-import type { Credential } from '../types.ts'
+import { HEALTH_MS, useMe } from '../queries.ts'
 import { Command, LinkButton, StateChip, Time } from '../ui/controls.tsx'
-import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
+import { type ListDeclaration, ListTable } from '../ui/list-view.tsx'
+import { Empty, PageFrame } from '../ui/surfaces.tsx'
+
+const CREDENTIALS: ListDeclaration<'listCredentials'> = {
+  list: 'listCredentials',
+  queryKey: 'credentials',
+  refetchMs: HEALTH_MS,
+  isWhole: true,
+  label: 'Credentials',
+  grid: 'credentials__grid',
+  idOf: ({ name }) => name,
+  hrefOf: ({ name }) => `/credentials/${name}`,
+  columns: [
+    {
+      head: 'Name',
+      className: 'definitions__name',
+      cell: ({ name, connections }) => (
+        <>
+          <span className="row__title truncate">{name}</span>
+          <span className="row__sub truncate">
+            {connections.length === 0 ? 'no connection uses it' : connections.join(', ')}
+          </span>
+        </>
+      ),
+    },
+    {
+      head: 'Provider',
+      className: 'truncate muted',
+      cell: ({ provider, auth }) => `${provider} · ${authInWords(auth).label}`,
+    },
+    { head: 'Status', className: 'chips', cell: ({ status }) => <StateChip state={status} /> },
+    {
+      head: 'In use',
+      className: 'muted num',
+      cell: ({ version, fingerprint }) =>
+        version === null ? (
+          <span className="faint">nothing yet</span>
+        ) : (
+          <>
+            version {version} <span className="mono faint">{fingerprint}</span>
+          </>
+        ),
+    },
+    {
+      head: 'Next rotation',
+      className: 'events__when faint credentials__when',
+      cell: ({ rotation }) => (rotation.nextAt === null ? 'when asked' : <Time at={rotation.nextAt} />),
+    },
+  ],
+}
 
 export default function Credentials() {
-  const { data, error, refetch } = useCredentials()
   const { data: me } = useMe()
   return (
     <PageFrame
@@ -23,17 +69,10 @@ export default function Credentials() {
         )
       }
     >
-      <div className="list">
-        <div className="list__head credentials__grid" aria-hidden>
-          <span>Name</span>
-          <span>Provider</span>
-          <span>Status</span>
-          <span>In use</span>
-          <span className="events__when">Next rotation</span>
-        </div>
-        {data === undefined &&
-          (error === null ? <SkeletonRows /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
-        {data?.items.length === 0 && (
+      <ListTable
+        declaration={CREDENTIALS}
+        filter={{}}
+        empty={
           <Empty
             icon={<KeyRound size={20} />}
             title="No credentials yet"
@@ -50,47 +89,8 @@ export default function Credentials() {
             One is made with the first connection that needs it. Definitions of the kind Credential do the
             same from a folder.
           </Empty>
-        )}
-        <ul aria-label="Credentials">
-          {data?.items.map((credential) => (
-            <Line key={credential.name} credential={credential} />
-          ))}
-        </ul>
-      </div>
+        }
+      />
     </PageFrame>
-  )
-}
-
-function Line({ credential }: { readonly credential: Credential }) {
-  const { name, provider, auth, status, version, fingerprint, rotation, connections } = credential
-  return (
-    <li>
-      <Link href={`/credentials/${name}`} className="row credentials__grid" data-row>
-        <span className="definitions__name">
-          <span className="row__title truncate">{name}</span>
-          <span className="row__sub truncate">
-            {connections.length === 0 ? 'no connection uses it' : connections.join(', ')}
-          </span>
-        </span>
-        <span className="truncate muted">
-          {provider} · {authInWords(auth).label}
-        </span>
-        <span className="chips">
-          <StateChip state={status} />
-        </span>
-        <span className="muted num">
-          {version === null ? (
-            <span className="faint">nothing yet</span>
-          ) : (
-            <>
-              version {version} <span className="mono faint">{fingerprint}</span>
-            </>
-          )}
-        </span>
-        <span className="events__when faint credentials__when">
-          {rotation.nextAt === null ? 'when asked' : <Time at={rotation.nextAt} />}
-        </span>
-      </Link>
-    </li>
   )
 }

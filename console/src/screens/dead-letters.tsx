@@ -8,8 +8,14 @@ import { formatCause, formatNumber } from '../lib/time.ts'
 import { useDeadLetterGroups, useDeadLetters, useMe } from '../queries.ts'
 import type { DeadLetterGroup, LetterState, ReplayFilter } from '../types.ts'
 import { Button, Chip, LinkButton, StateChip, Time } from '../ui/controls.tsx'
-import { CLASS_CHOICES, classInWords, useRouteNames } from '../ui/filters.tsx'
-import { FilterBar, filtersOf, useFilters } from '../ui/list-view.tsx'
+import {
+  CLASS_CHOICES,
+  classInWords,
+  FilterBar,
+  filtersOf,
+  useFilters,
+  useRouteNames,
+} from '../ui/filters.tsx'
 import { ReplayDialog } from '../ui/replay-dialog.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
@@ -38,7 +44,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 }
 
 export default function DeadLetters() {
-  const [values, change] = useFilters('/dead-letters', FILTERS)
+  const { values, change } = useFilters('/dead-letters', FILTERS)
   const { consumer = '', class: className = '' } = values
   const state = values.state as LetterState
   const { data, error, refetch } = useDeadLetterGroups(state)

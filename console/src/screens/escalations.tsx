@@ -11,8 +11,15 @@ import { useEscalations, useMe } from '../queries.ts'
 import type { Escalation } from '../types.ts'
 import { ReasonDialog } from '../ui/actions.tsx'
 import { Button, Chip, LinkButton, StateChip, Time } from '../ui/controls.tsx'
-import { classInWords, MoreRows, useRouteNames } from '../ui/filters.tsx'
-import { FilterBar, filtersOf, useFilters } from '../ui/list-view.tsx'
+import {
+  classInWords,
+  FilterBar,
+  filtersOf,
+  MoreRows,
+  overviewCounts,
+  useFilters,
+  useRouteNames,
+} from '../ui/filters.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 const { tabs, name } = filtersOf('listEscalations')
@@ -24,13 +31,13 @@ const FILTERS = [
       ['raised', 'Raised'],
       ['acknowledged', 'Acknowledged'],
     ],
-    { counts: { raised: 'raisedEscalations' } },
+    { useCounts: overviewCounts({ raised: 'raisedEscalations' }) },
   ),
   name('consumer', 'Route', 'All routes', useRouteNames),
 ]
 
 export default function Escalations() {
-  const [values, change] = useFilters('/escalations', FILTERS)
+  const { values, change } = useFilters('/escalations', FILTERS)
   const { consumer } = values
   const state = values.state === 'acknowledged' ? 'acknowledged' : 'raised'
   const [limit, setLimit] = useState(50)

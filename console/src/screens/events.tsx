@@ -1,48 +1,68 @@
 // The live list of events, with search and filters that are part of the address.
 
 import { ArrowUp, Inbox, RotateCcw, Search } from 'lucide-react'
-import { memo, useEffect, useState } from 'react'
-import { Link, useLocation, useSearch } from 'wouter'
-import { type EventFilter, useLiveEvents } from '../lib/use-live-events.ts'
-import { useDefinitions, useDemo, useMe } from '../queries.ts'
+import { useEffect, useState } from 'react'
+import { useLiveEvents } from '../lib/use-live-events.ts'
+import { useDemo, useMe } from '../queries.ts'
 import type { EventRow } from '../types.ts'
 import { ConsumerChips } from '../ui/consumer-chips.tsx'
 import { Button, Command, Time } from '../ui/controls.tsx'
 import { DemoButton } from '../ui/demo.tsx'
+import { FilterBar, filtersOf, useFilters, useSourceNames } from '../ui/filters.tsx'
+import { Table, type TableDeclaration } from '../ui/list-view.tsx'
 import { ReplayManyDialog } from '../ui/replay-many.tsx'
-import { SearchInput, useDelayed } from '../ui/search.tsx'
+import { useDelayed } from '../ui/search.tsx'
 import { Empty, ErrorState, LoadMore, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 const TOP_PX = 60
 
-function useFilter(): readonly [EventFilter, (change: Partial<EventFilter>) => void] {
-  const search = new URLSearchParams(useSearch())
-  const [, go] = useLocation()
-  const filter = {
-    q: search.get('q') ?? '',
-    source: search.get('source') ?? '',
-    subject: search.get('subject') ?? '',
-    unmatched: search.get('unmatched') === 'true',
-    system: search.get('system') === 'true',
-  }
-  const change = (part: Partial<EventFilter>) => {
-    const next = new URLSearchParams()
-    for (const [name, value] of Object.entries({ ...filter, ...part })) {
-      if (value !== '' && value !== false) next.set(name, String(value))
-    }
-    const text = next.toString()
-    go(text === '' ? '/events' : `/events?${text}`, { replace: true })
-  }
-  return [filter, change]
+const { search, name, own, flag } = filtersOf('listEvents')
+const FILTERS = [
+  search('q', 'Search events', 'Id, object, key or text in the payload'),
+  name('source', 'Source', 'All sources', useSourceNames),
+  own('subject', SubjectInput),
+  flag('unmatched', 'Unmatched only'),
+  flag('system', 'System events'),
+]
+
+const EVENTS: TableDeclaration<EventRow> = {
+  label: 'Events',
+  grid: 'events__grid',
+  idOf: ({ id }) => id,
+  hrefOf: ({ id }) => `/events/${id}`,
+  columns: [
+    {
+      head: 'Subject',
+      className: 'row__title truncate mono events__subject',
+      title: ({ subject }) => subject,
+      cell: ({ subject }) => subject,
+    },
+    {
+      head: 'Object',
+      className: 'truncate muted events__object',
+      title: ({ objectId }) => objectId ?? undefined,
+      cell: ({ objectId }) => objectId ?? <span className="faint">–</span>,
+    },
+    {
+      head: 'Source',
+      className: 'truncate muted events__source',
+      cell: ({ source, editedFrom }) => (editedFrom === undefined ? source : `${source}, edited`),
+    },
+    { head: 'What became of it', isElement: true, cell: (event) => <ConsumerChips event={event} /> },
+    {
+      head: 'Received',
+      className: 'events__when faint',
+      cell: ({ receivedAt }) => <Time at={receivedAt} />,
+    },
+  ],
 }
 
 export function EventsScreen() {
-  const [filter, change] = useFilter()
-  const events = useLiveEvents(filter)
-  const { data: sources } = useDefinitions('Source')
+  const { values, change, clear, isNarrowed } = useFilters('/events', FILTERS)
+  const events = useLiveEvents(values)
+  const sources = useSourceNames()
   const { data: me } = useMe()
   const [isReplaying, setIsReplaying] = useState(false)
-  const isFiltered = filter.q !== '' || filter.source !== '' || filter.subject !== '' || filter.unmatched
   useEffect(() => {
     const onScroll = () => events.hold(window.scrollY > TOP_PX)
     window.addEventListener('scroll', onScroll, { passive: true })
@@ -64,44 +84,7 @@ export function EventsScreen() {
         </>
       }
     >
-      <div className="toolbar" role="search">
-        <SearchInput
-          value={filter.q}
-          onChange={(q) => change({ q })}
-          label="Search events"
-          placeholder="Id, object, key or text in the payload"
-        />
-        <select
-          className="input input--small"
-          aria-label="Source"
-          value={filter.source}
-          onChange={(event) => change({ source: event.target.value })}
-        >
-          <option value="">All sources</option>
-          {sources?.items.map(({ name }) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-        <SubjectInput value={filter.subject} onChange={(subject) => change({ subject })} />
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={filter.unmatched}
-            onChange={(event) => change({ unmatched: event.target.checked })}
-          />
-          Unmatched only
-        </label>
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={filter.system}
-            onChange={(event) => change({ system: event.target.checked })}
-          />
-          System events
-        </label>
-      </div>
+      <FilterBar filters={FILTERS} values={values} onChange={change} />
       {events.held > 0 && (
         <div className="pill">
           <button type="button" onClick={() => window.scrollTo({ top: 0, behavior: 'smooth' })}>
@@ -111,26 +94,14 @@ export function EventsScreen() {
         </div>
       )}
       <div className="list events">
-        <div className="list__head events__grid" aria-hidden>
-          <span>Subject</span>
-          <span>Object</span>
-          <span>Source</span>
-          <span>What became of it</span>
-          <span className="events__when">Received</span>
-        </div>
         {events.status === 'loading' && <SkeletonRows count={10} />}
         {events.status === 'failed' && <ErrorState error={events.error} onRetry={events.reload} />}
         {events.status === 'ready' && events.rows.length === 0 && (
-          <NoEvents
-            isFiltered={isFiltered}
-            onClear={() => change({ q: '', source: '', subject: '', unmatched: false })}
-          />
+          <NoEvents isFiltered={isNarrowed} onClear={clear} />
         )}
-        <ul aria-label="Events">
-          {events.rows.map((row) => (
-            <EventLine key={row.id} row={row} isNew={events.fresh.has(row.id)} />
-          ))}
-        </ul>
+        {events.rows.length > 0 && (
+          <Table declaration={EVENTS} rows={events.rows} filter={values} fresh={events.fresh} />
+        )}
         <LoadMore
           hasMore={events.nextCursor !== null && events.status === 'ready'}
           isBusy={events.isLoadingMore}
@@ -139,46 +110,19 @@ export function EventsScreen() {
       </div>
       {isReplaying && (
         <ReplayManyDialog
-          initial={filter}
-          sources={sources?.items.map(({ name }) => name) ?? []}
+          initial={{
+            source: values.source ?? '',
+            subject: values.subject ?? '',
+            unmatched: values.unmatched === 'true',
+            system: values.system === 'true',
+          }}
+          sources={sources}
           onClose={() => setIsReplaying(false)}
         />
       )}
     </PageFrame>
   )
 }
-
-const EventLine = memo(function EventLine({
-  row,
-  isNew,
-}: {
-  readonly row: EventRow
-  readonly isNew?: boolean
-}) {
-  return (
-    <li>
-      <Link
-        href={`/events/${row.id}`}
-        className={isNew === true ? 'row events__grid row--new' : 'row events__grid'}
-        data-row
-      >
-        <span className="row__title truncate mono events__subject" title={row.subject}>
-          {row.subject}
-        </span>
-        <span className="truncate muted events__object" title={row.objectId ?? undefined}>
-          {row.objectId === null ? <span className="faint">–</span> : row.objectId}
-        </span>
-        <span className="truncate muted events__source">
-          {row.editedFrom === undefined ? row.source : `${row.source}, edited`}
-        </span>
-        <ConsumerChips event={row} />
-        <span className="events__when faint">
-          <Time at={row.receivedAt} />
-        </span>
-      </Link>
-    </li>
-  )
-})
 
 function NoEvents({ isFiltered, onClear }: { readonly isFiltered: boolean; readonly onClear: () => void }) {
   const { data: demo } = useDemo()

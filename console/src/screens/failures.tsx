@@ -2,8 +2,8 @@
 
 import { CircleX } from 'lucide-react'
 import { Chip, LinkButton, StateChip, Time } from '../ui/controls.tsx'
-import { CLASS_CHOICES, classInWords, useRouteNames } from '../ui/filters.tsx'
-import { filtersOf, type ListDeclaration, ListView } from '../ui/list-view.tsx'
+import { CLASS_CHOICES, classInWords, filtersOf, overviewCounts, useRouteNames } from '../ui/filters.tsx'
+import { type ListDeclaration, ListView } from '../ui/list-view.tsx'
 import { Empty, PageFrame } from '../ui/surfaces.tsx'
 
 const EMPTY: Readonly<Record<string, string>> = {
@@ -22,7 +22,7 @@ const FILTERS = [
       ['escalated', 'Escalated'],
       ['resolved', 'Resolved'],
     ],
-    { counts: { open: 'openFailures' } },
+    { useCounts: overviewCounts({ open: 'openFailures' }) },
   ),
   name('consumer', 'Route', 'All routes', useRouteNames),
   choice('class', 'Class', 'All classes', CLASS_CHOICES),

@@ -7,8 +7,8 @@ import { ledgerHref, withSearch } from '../lib/links.ts'
 import { useLedgerHistory } from '../queries.ts'
 import type { LedgerEntry } from '../types.ts'
 import { Button, Copy, LinkButton, StateChip, Time } from '../ui/controls.tsx'
-import { useRouteNames } from '../ui/filters.tsx'
-import { filtersOf, type ListDeclaration, ListView } from '../ui/list-view.tsx'
+import { filtersOf, useRouteNames } from '../ui/filters.tsx'
+import { type ListDeclaration, ListView } from '../ui/list-view.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 type State = LedgerEntry['state']

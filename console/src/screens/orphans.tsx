@@ -11,8 +11,7 @@ import type { Orphan } from '../types.ts'
 import { optionalReason, ReasonDialog, useAction } from '../ui/actions.tsx'
 import { Button, LinkButton, StateChip, Time } from '../ui/controls.tsx'
 import { CorrelateDialog } from '../ui/correlate-dialog.tsx'
-import { MoreRows } from '../ui/filters.tsx'
-import { FilterBar, filtersOf, useFilters } from '../ui/list-view.tsx'
+import { FilterBar, filtersOf, MoreRows, overviewCounts, useFilters } from '../ui/filters.tsx'
 import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
 
 const EMPTY: Readonly<Record<Orphan['state'], string>> = {
@@ -33,7 +32,7 @@ const FILTERS = [
       ['correlated', 'Correlated'],
       ['discarded', 'Discarded'],
     ],
-    { counts: { open: 'openOrphans' } },
+    { useCounts: overviewCounts({ open: 'openOrphans' }) },
   ),
   name('workflow', 'Workflow', 'All workflows', () => {
     const { data } = useWorkflows()
@@ -42,7 +41,7 @@ const FILTERS = [
 ]
 
 export default function Orphans() {
-  const [values, change] = useFilters('/orphans', FILTERS)
+  const { values, change } = useFilters('/orphans', FILTERS)
   const { workflow = '' } = values
   const state = values.state as Orphan['state']
   const [limit, setLimit] = useState(50)

@@ -1,90 +1,95 @@
 // Rejections of sources: why, from where, and what to do about it. Never the payload.
 
 import { ShieldCheck } from 'lucide-react'
-import { Link, useLocation, useSearch } from 'wouter'
+import { Link } from 'wouter'
 import { reasonInWords } from '../lib/source-words.ts'
 import { formatNumber } from '../lib/time.ts'
-import { useDefinitions, useRejections } from '../queries.ts'
-import type { Rejections as Answer, Args } from '../types.ts'
+import { HEALTH_MS, useRejections } from '../queries.ts'
+import type { Rejections as Answer } from '../types.ts'
 import { Button, Chip, Time } from '../ui/controls.tsx'
-import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
+import { FilterBar, filtersOf, useFilters, useSourceNames } from '../ui/filters.tsx'
+import { type ListDeclaration, ListTable } from '../ui/list-view.tsx'
+import { Empty, PageFrame } from '../ui/surfaces.tsx'
 
-const PAGE = 100
+const { name, condition } = filtersOf('listRejections')
+const FILTERS = [
+  name('source', 'Source', 'All sources', useSourceNames),
+  condition('reason', (reason) => reasonInWords(reason).title),
+]
+
+const REJECTIONS: ListDeclaration<'listRejections'> = {
+  list: 'listRejections',
+  queryKey: 'rejections',
+  refetchMs: HEALTH_MS,
+  label: 'Rejections',
+  grid: 'rejections__grid',
+  idOf: ({ at, source, reason, address }) => `${at} ${source} ${reason} ${address}`,
+  columns: [
+    {
+      head: 'Why',
+      className: 'chips',
+      cell: ({ reason }) => (
+        <Chip tone="red" title={reason}>
+          {reasonInWords(reason).title}
+        </Chip>
+      ),
+    },
+    { head: 'Source', className: 'truncate', cell: ({ source }) => <SourceLink name={source} /> },
+    { head: 'Address', className: 'mono muted truncate', cell: ({ address }) => address },
+    {
+      head: 'Detail',
+      className: 'muted rejections__detail',
+      cell: ({ status, detail }) => (
+        <>
+          <span className="tag num">{status}</span> {detail}
+        </>
+      ),
+    },
+    { head: 'When', className: 'events__when faint', cell: ({ at }) => <Time at={at} /> },
+  ],
+}
 
 export default function Rejections() {
-  const search = new URLSearchParams(useSearch())
-  const [, go] = useLocation()
-  const source = search.get('source') ?? ''
-  const reason = search.get('reason') ?? ''
-  const { data: sources } = useDefinitions('Source')
-  const { data, error, refetch } = useRejections({
-    limit: PAGE,
-    ...(source !== '' && { source }),
-    ...(reason !== '' && { reason: reason as Args<'listRejections'>['reason'] }),
-  })
-  const choose = (part: { readonly source?: string; readonly reason?: string }) => {
-    const next = new URLSearchParams()
-    for (const [name, value] of Object.entries({ source, reason, ...part })) {
-      if (value !== '') next.set(name, value)
-    }
-    const text = next.toString()
-    go(text === '' ? '/rejections' : `/rejections?${text}`, { replace: true })
-  }
-  const counts = (data?.counts ?? []).filter((one) => source === '' || one.source === source)
+  const { values, change, clear, isNarrowed } = useFilters('/rejections', FILTERS)
+  const { source = '', reason = '' } = values
+  const { data } = useRejections({ limit: 1, ...(source !== '' && { source }) })
+  const counts = data?.counts ?? []
   return (
     <PageFrame
       title="Rejections"
       lead="Requests that no source let in. Counted per reason; the newest are listed. Their payloads are not kept."
       crumbs={[['Sources', '/sources']]}
     >
-      <div className="toolbar">
-        <select
-          className="input input--small"
-          aria-label="Source"
-          value={source}
-          onChange={(event) => choose({ source: event.target.value, reason: '' })}
-        >
-          <option value="">All sources</option>
-          {sources?.items.map(({ name }) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-        {reason !== '' && (
-          <Button isSmall onClick={() => choose({ reason: '' })}>
-            All reasons
-          </Button>
-        )}
-      </div>
-      {data === undefined &&
-        (error === null ? <SkeletonRows /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
-      {data !== undefined && counts.length === 0 && data.items.length === 0 && (
-        <div className="list">
-          <Empty
-            icon={<ShieldCheck size={20} />}
-            title="Nothing was turned away"
-            action={
-              (source !== '' || reason !== '') && (
-                <Button onClick={() => choose({ source: '', reason: '' })}>Show all sources</Button>
-              )
-            }
-          >
-            Wrong signatures, addresses that are not allowed, bodies that cannot be read: they would be
-            counted here, each with what to do about it.
-          </Empty>
-        </div>
-      )}
-      {counts.length > 0 && (
-        <Reasons counts={counts} chosen={reason} onChoose={(one) => choose({ reason: one })} />
-      )}
-      {data !== undefined && data.items.length > 0 && (
-        <Newest items={data.items} sources={new Set(sources?.items.map(({ name }) => name))} />
-      )}
-      {data !== undefined && data.items.length === 0 && counts.length > 0 && (
-        <p className="muted">The requests themselves are no longer listed.</p>
-      )}
+      <FilterBar filters={FILTERS} values={values} onChange={change} />
+      <Reasons counts={counts} chosen={reason} onChoose={(one) => change('reason', one)} />
+      <ListTable
+        declaration={REJECTIONS}
+        filter={values}
+        empty={
+          counts.some((one) => reason === '' || one.reason === reason) ? (
+            <Empty icon={<ShieldCheck size={20} />} title="The requests themselves are no longer listed" />
+          ) : (
+            <Empty
+              icon={<ShieldCheck size={20} />}
+              title="Nothing was turned away"
+              action={isNarrowed && <Button onClick={clear}>Show all sources</Button>}
+            >
+              Wrong signatures, addresses that are not allowed, bodies that cannot be read: they would be
+              counted here, each with what to do about it.
+            </Empty>
+          )
+        }
+      />
     </PageFrame>
+  )
+}
+
+function SourceLink({ name: source }: { readonly name: string }) {
+  if (useSourceNames().includes(source)) return <Link href={`/sources/${source}`}>{source}</Link>
+  return (
+    <span className="faint" title="There is no such source.">
+      {source}
+    </span>
   )
 }
 
@@ -104,6 +109,7 @@ function Reasons({ counts, chosen, onChoose }: ReasonsProps) {
       latestAt: known !== undefined && known.latestAt > latestAt ? known.latestAt : latestAt,
     })
   }
+  if (byReason.size === 0) return null
   const sorted = [...byReason].sort(([, one], [, other]) => other.count - one.count)
   return (
     <ul className="reasons" aria-label="Reasons">
@@ -130,53 +136,5 @@ function Reasons({ counts, chosen, onChoose }: ReasonsProps) {
         )
       })}
     </ul>
-  )
-}
-
-function Newest({
-  items,
-  sources,
-}: {
-  readonly items: Answer['items']
-  readonly sources: ReadonlySet<string>
-}) {
-  return (
-    <div className="list">
-      <div className="list__head rejections__grid" aria-hidden>
-        <span>Why</span>
-        <span>Source</span>
-        <span>Address</span>
-        <span>Detail</span>
-        <span className="events__when">When</span>
-      </div>
-      <ul aria-label="Rejections">
-        {items.map(({ at, source, reason, status, address, detail }, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: two of the same instant have no other name.
-          <li key={`${at} ${index}`} className="row rejections__grid">
-            <span className="chips">
-              <Chip tone="red" title={reason}>
-                {reasonInWords(reason).title}
-              </Chip>
-            </span>
-            <span className="truncate">
-              {sources.has(source) ? (
-                <Link href={`/sources/${source}`}>{source}</Link>
-              ) : (
-                <span className="faint" title="There is no such source.">
-                  {source}
-                </span>
-              )}
-            </span>
-            <span className="mono muted truncate">{address}</span>
-            <span className="muted rejections__detail">
-              <span className="tag num">{status}</span> {detail}
-            </span>
-            <span className="events__when faint">
-              <Time at={at} />
-            </span>
-          </li>
-        ))}
-      </ul>
-    </div>
   )
 }

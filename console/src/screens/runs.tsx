@@ -5,7 +5,8 @@ import { RUN_STATES, viaInWords } from '../lib/connection-words.ts'
 import { useConnections } from '../queries.ts'
 import { RUNS } from '../ui/connection-parts.tsx'
 import { LinkButton } from '../ui/controls.tsx'
-import { filtersOf, ListView } from '../ui/list-view.tsx'
+import { filtersOf } from '../ui/filters.tsx'
+import { ListView } from '../ui/list-view.tsx'
 import { Empty, PageFrame } from '../ui/surfaces.tsx'
 
 const { tabs, choice, name, condition } = filtersOf('listRuns')

@@ -1,22 +1,82 @@
 // Sources: the entry points for events, how busy they are, and their rejections.
 
 import { Cable, ShieldX } from 'lucide-react'
-import { Link } from 'wouter'
 import { definitionHref } from '../lib/links.ts'
 import { subjectInShort } from '../lib/source-words.ts'
 import { formatNumber } from '../lib/time.ts'
-import { useDefinitions, useLastEvents, useMe, useRejections, useStats } from '../queries.ts'
-import type { Definition } from '../types.ts'
+import { useLastEvent, useMe, useRejections, useStats } from '../queries.ts'
 import { LinkButton, StateChip, Time } from '../ui/controls.tsx'
-import { Empty, ErrorState, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
-import { DefinitionActions, FirstSteps } from './routes.tsx'
+import { DefinitionActions, DefinitionName, FirstSteps } from '../ui/definition-parts.tsx'
+import { type ListDeclaration, ListTable } from '../ui/list-view.tsx'
+import { Empty, PageFrame } from '../ui/surfaces.tsx'
+
+const SOURCES: ListDeclaration<'listDefinitions'> = {
+  list: 'listDefinitions',
+  queryKey: 'definitions',
+  isWhole: true,
+  label: 'Sources',
+  grid: 'sources__grid',
+  idOf: ({ name }) => name,
+  hrefOf: ({ kind, name }) => definitionHref(kind, name),
+  columns: [
+    {
+      head: 'Name',
+      className: 'definitions__name',
+      cell: (source) => <DefinitionName definition={source} />,
+    },
+    {
+      head: 'Subject',
+      className: 'truncate mono muted definitions__subjects',
+      title: ({ subject }) => subject,
+      cell: ({ subject = '' }) => subjectInShort(subject),
+    },
+    {
+      head: 'State',
+      className: 'chips',
+      cell: ({ status }) => status !== null && <StateChip state={status} />,
+    },
+    {
+      head: 'Last event',
+      className: 'muted sources__last',
+      cell: ({ name }) => <LastEvent source={name} />,
+    },
+    { head: 'Turned away', isElement: true, cell: ({ name }) => <Refused source={name} /> },
+    { head: 'Last 15 min', className: 'events__when num', cell: ({ name }) => <Pace source={name} /> },
+  ],
+}
+
+interface OfSource {
+  readonly source: string
+}
+
+function LastEvent({ source }: OfSource) {
+  const { data } = useLastEvent(source)
+  if (data === undefined) return null
+  return data === null ? <span className="faint">none yet</span> : <Time at={data} />
+}
+
+function Refused({ source }: OfSource) {
+  const { data } = useRejections({ limit: 1 })
+  const counts = data?.counts.filter((one) => one.source === source) ?? []
+  const refused = counts.reduce((sum, { count }) => sum + count, 0)
+  return (
+    <span className={refused > 0 ? 'num sources__refused' : 'num faint sources__none'}>
+      {formatNumber(refused)}
+      <span className="sources__what"> turned away</span>
+    </span>
+  )
+}
+
+function Pace({ source }: OfSource) {
+  const { data } = useStats(15)
+  const perMinute = data?.sources.find((one) => one.source === source)?.perMinute ?? 0
+  return <>{formatNumber(perMinute)} / min</>
+}
+
+const ALL = { kind: 'Source' }
 
 export default function Sources() {
-  const { data, error, refetch } = useDefinitions('Source')
-  const { data: stats } = useStats(15)
   const { data: me } = useMe()
-  const { data: rejections } = useRejections({ limit: 1 })
-  const last = useLastEvents(data?.items.map(({ name }) => name) ?? [])
   const isAdmin = me?.role === 'admin'
   return (
     <PageFrame
@@ -31,79 +91,16 @@ export default function Sources() {
         </>
       }
     >
-      <div className="list">
-        <div className="list__head sources__grid" aria-hidden>
-          <span>Name</span>
-          <span>Subject</span>
-          <span>State</span>
-          <span>Last event</span>
-          <span>Turned away</span>
-          <span className="events__when">Last 15 min</span>
-        </div>
-        {data === undefined &&
-          (error === null ? <SkeletonRows /> : <ErrorState error={error} onRetry={() => void refetch()} />)}
-        {data?.items.length === 0 && (
+      <ListTable
+        declaration={SOURCES}
+        filter={ALL}
+        empty={
           <Empty icon={<Cable size={20} />} title="No sources yet" action={<FirstSteps isAdmin={isAdmin} />}>
             Write one here, or keep definitions in a folder and apply it. Its page then shows the address to
             paste at the vendor.
           </Empty>
-        )}
-        <ul aria-label="Sources">
-          {data?.items.map((source) => (
-            <Line
-              key={source.name}
-              source={source}
-              perMinute={stats?.sources.find((one) => one.source === source.name)?.perMinute ?? 0}
-              lastAt={last.get(source.name)}
-              refused={
-                rejections?.counts
-                  .filter((one) => one.source === source.name)
-                  .reduce((sum, { count }) => sum + count, 0) ?? 0
-              }
-            />
-          ))}
-        </ul>
-      </div>
+        }
+      />
     </PageFrame>
-  )
-}
-
-interface LineProps {
-  readonly source: Definition
-  readonly perMinute: number
-  readonly lastAt: string | null | undefined
-  readonly refused: number
-}
-
-function Line({ source, perMinute, lastAt, refused }: LineProps) {
-  return (
-    <li>
-      <Link href={definitionHref(source.kind, source.name)} className="row sources__grid" data-row>
-        <span className="definitions__name">
-          <span className="row__title truncate">{source.name}</span>
-          {source.description != null && (
-            <span className="row__sub definitions__about">{source.description}</span>
-          )}
-        </span>
-        <span className="truncate mono muted definitions__subjects" title={source.subject}>
-          {subjectInShort(source.subject ?? '')}
-        </span>
-        <span className="chips">{source.status !== null && <StateChip state={source.status} />}</span>
-        <span className="muted sources__last">
-          {lastAt === undefined ? (
-            ''
-          ) : lastAt === null ? (
-            <span className="faint">none yet</span>
-          ) : (
-            <Time at={lastAt} />
-          )}
-        </span>
-        <span className={refused > 0 ? 'num sources__refused' : 'num faint sources__none'}>
-          {formatNumber(refused)}
-          <span className="sources__what"> turned away</span>
-        </span>
-        <span className="events__when num">{formatNumber(perMinute)} / min</span>
-      </Link>
-    </li>
   )
 }

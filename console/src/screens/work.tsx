@@ -2,8 +2,8 @@
 
 import { Layers } from 'lucide-react'
 import { LinkButton, StateChip, Time } from '../ui/controls.tsx'
-import { useRouteNames } from '../ui/filters.tsx'
-import { filtersOf, type ListDeclaration, ListView } from '../ui/list-view.tsx'
+import { filtersOf, overviewCounts, useRouteNames } from '../ui/filters.tsx'
+import { type ListDeclaration, ListView } from '../ui/list-view.tsx'
 import { Empty, PageFrame } from '../ui/surfaces.tsx'
 
 const EMPTY: Readonly<Record<string, string>> = {
@@ -34,7 +34,7 @@ const FILTERS = [
       ['merged', 'Merged'],
       ['cancelled', 'Cancelled'],
     ],
-    { counts: { ready: 'ready', leased: 'leased', parked: 'parked' } },
+    { useCounts: overviewCounts({ ready: 'ready', leased: 'leased', parked: 'parked' }) },
   ),
   name('consumer', 'Route', 'All routes', useRouteNames),
 ]

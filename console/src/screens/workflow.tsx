@@ -1,16 +1,19 @@
 // One workflow: its net with the tokens of all instances, its analysis, and its instances, triggers, versions and text.
 
 import { Play } from 'lucide-react'
+import { useMemo } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { withSearch } from '../lib/links.ts'
 import { formatNumber } from '../lib/time.ts'
+import { useOpened } from '../lib/use-opened.ts'
 import { triggerInWords, verdictInWords, verdictTone } from '../lib/workflow-words.ts'
 import { useDefinition, useMe, useOverview, useProof, useWorkflow } from '../queries.ts'
 import type { WorkflowDetail } from '../types.ts'
 import { Yaml } from '../ui/code.tsx'
 import { Button, CopyButton, StateChip, Tabs } from '../ui/controls.tsx'
 import { Owner, Past, Switches } from '../ui/definition-parts.tsx'
-import { filterOf, type InstanceFilter, InstanceList } from '../ui/instance-list.tsx'
+import { useFilters } from '../ui/filters.tsx'
+import { InstanceList, instanceFilters } from '../ui/instance-list.tsx'
 import { NetView } from '../ui/net.tsx'
 import { StartDialog } from '../ui/start-dialog.tsx'
 import { ErrorState, Note, PageFrame, SkeletonRows } from '../ui/surfaces.tsx'
@@ -26,6 +29,9 @@ export default function WorkflowScreen({ name }: { readonly name: string }) {
   const { data: me } = useMe()
   const search = new URLSearchParams(useSearch())
   const [, go] = useLocation()
+  const filters = useMemo(() => instanceFilters(data), [data])
+  const filtered = useFilters(`/workflows/${name}`, filters)
+  const [isStarting, setStarting] = useOpened('start')
   const crumbs = [['Workflows', '/workflows']] as const
   if (data === undefined) {
     return (
@@ -35,10 +41,9 @@ export default function WorkflowScreen({ name }: { readonly name: string }) {
     )
   }
   const tab: TabName = TABS.find((one) => one === search.get('tab')) ?? 'instances'
-  const filter = filterOf(search)
+  const { values, change } = filtered
   const goTo = (parts: Readonly<Record<string, string | undefined>>) =>
     go(withSearch(`/workflows/${name}`, parts), { replace: true })
-  const narrow = (part: Partial<InstanceFilter>) => goTo({ ...filter, ...part })
   const isViewer = me?.role === 'viewer'
   const canStart = data.triggers.some(({ manual }) => manual) && !isViewer
   const tokens = new Map(data.net.places.map((place) => [place.name, place.tokens]))
@@ -56,11 +61,7 @@ export default function WorkflowScreen({ name }: { readonly name: string }) {
         <>
           {!isViewer && definition !== undefined && <Switches definition={definition} />}
           {canStart && (
-            <Button
-              variant="primary"
-              icon={<Play size={14} aria-hidden />}
-              onClick={() => goTo({ ...filter, start: 'true' })}
-            >
+            <Button variant="primary" icon={<Play size={14} aria-hidden />} onClick={() => setStarting(true)}>
               Start
             </Button>
           )}
@@ -75,9 +76,8 @@ export default function WorkflowScreen({ name }: { readonly name: string }) {
         net={data.net}
         marks={{
           tokens: (place) => tokens.get(place) ?? 0,
-          selectedPlace: filter.place,
-          onPlace: (place) =>
-            goTo({ attention: filter.attention, place: filter.place === place ? undefined : place }),
+          selectedPlace: values.place,
+          onPlace: (place) => change('place', values.place === place ? '' : place),
         }}
       />
       <div className="section">
@@ -93,7 +93,7 @@ export default function WorkflowScreen({ name }: { readonly name: string }) {
           onSelect={(next) => goTo(next === 'instances' ? {} : { tab: next })}
         />
         {tab === 'instances' && (
-          <InstanceList workflow={data} filter={filter} onFilter={narrow} canStart={canStart} />
+          <InstanceList workflow={data} filters={filters} filtered={filtered} canStart={canStart} />
         )}
         {tab === 'triggers' && <Triggers workflow={data} />}
         {tab === 'versions' && <VersionsPanel workflow={data} isAdmin={me?.role === 'admin'} />}
@@ -122,9 +122,7 @@ export default function WorkflowScreen({ name }: { readonly name: string }) {
             </div>
           ))}
       </div>
-      {search.get('start') === 'true' && canStart && (
-        <StartDialog workflow={data} onClose={() => goTo({ ...filter })} />
-      )}
+      {isStarting && canStart && <StartDialog workflow={data} onClose={() => setStarting(false)} />}
     </PageFrame>
   )
 }

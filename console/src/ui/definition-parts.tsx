@@ -1,13 +1,13 @@
 // Shared by the pages of sources and routes: the owner, the history, and the switch that stops it.
 
-import { CircleSlash, Pause, Play, SquarePen } from 'lucide-react'
+import { CircleSlash, FilePlus2, History, Pause, Play, SquarePen } from 'lucide-react'
 import { useState } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import { api } from '../api.ts'
 import { SOURCE_SWITCHES } from '../lib/source-words.ts'
 import type { DefinitionDetails } from '../types.ts'
 import { optionalReason, ReasonDialog } from './actions.tsx'
-import { Button, LinkButton, Time } from './controls.tsx'
+import { Button, Command, LinkButton, Time } from './controls.tsx'
 import { Note } from './surfaces.tsx'
 
 export function Owner({
@@ -164,6 +164,48 @@ export function SwitchButtons({
           }}
         />
       )}
+    </>
+  )
+}
+
+/** Above the lists of definitions. */
+export function DefinitionActions({ isAdmin }: { readonly isAdmin: boolean }) {
+  return (
+    <>
+      <LinkButton to="/definitions/versions" icon={<History size={14} aria-hidden />}>
+        Versions
+      </LinkButton>
+      {isAdmin && (
+        <LinkButton to="/definitions/edit" variant="primary" icon={<FilePlus2 size={14} aria-hidden />}>
+          Apply YAML
+        </LinkButton>
+      )}
+    </>
+  )
+}
+
+export function FirstSteps({ isAdmin }: { readonly isAdmin: boolean }) {
+  return (
+    <>
+      {isAdmin && (
+        <LinkButton to="/definitions/edit" variant="primary">
+          Apply YAML
+        </LinkButton>
+      )}
+      <Command text="npx millrace apply ./flows" />
+    </>
+  )
+}
+
+interface NameProps {
+  readonly definition: { readonly name: string; readonly description?: string | null }
+}
+
+export function DefinitionName({ definition: { name, description } }: NameProps) {
+  return (
+    <>
+      <span className="row__title truncate">{name}</span>
+      {description != null && <span className="row__sub definitions__about">{description}</span>}
     </>
   )
 }

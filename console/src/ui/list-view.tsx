@@ -1,270 +1,184 @@
-// A list of the API with its filters: what the table shows and what narrows it is declared once; the filters stay in the address.
-// Their names and values are those of the API's operation, and the types require it.
+// Lists of the API as tables: what a row shows is declared once, and one component draws it.
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
-import { Link, useLocation, useSearch } from 'wouter'
+import { memo, type ReactNode } from 'react'
+import { Link } from 'wouter'
 import { api } from '../api.ts'
-import { withSearch } from '../lib/links.ts'
 import { useMore } from '../lib/use-more.ts'
-import { useOverview } from '../queries.ts'
-import type { Args, ListName, Overview, Page, RowOf } from '../types.ts'
-import { Tabs } from './controls.tsx'
-import { Condition } from './filters.tsx'
+import type { ListName, Page, RowOf } from '../types.ts'
+import { type Filter, FilterBar, type FilterValues, useFilters } from './filters.tsx'
 import { ErrorState, LoadMore, SkeletonRows } from './surfaces.tsx'
-
-// --- Filters
-
-interface FilterProps {
-  readonly value: string
-  readonly onChange: (value: string) => void
-}
-
-type ChoiceList = readonly (readonly [value: string, label: string])[]
-type CountName = keyof Overview['counts'] & keyof Overview['isCapped']
-
-type Filter = { readonly name: string } & (
-  | {
-      readonly as: 'tabs'
-      readonly label: string
-      readonly choices: ChoiceList
-      /** The first tab, for everything; omitted: the first of the choices applies if nothing is said. */
-      readonly all?: string
-      /** The count of the overview beside a tab. */
-      readonly counts?: Readonly<Record<string, CountName>>
-    }
-  | { readonly as: 'choice'; readonly label: string; readonly all: string; readonly choices: ChoiceList }
-  /** Names that the node has, such as routes. */
-  | {
-      readonly as: 'name'
-      readonly label: string
-      readonly all: string
-      readonly useNames: () => readonly string[]
-    }
-  /** It comes with the address and can be removed. */
-  | { readonly as: 'condition'; readonly inWords: (value: string) => string }
-  | { readonly as: 'own'; readonly Show: (props: FilterProps) => ReactNode }
-)
-type Tabbed = Extract<Filter, { readonly as: 'tabs' }>
-
-type NameOf<List extends ListName> = keyof Args<List> & string
-type Choices<List extends ListName, Name extends NameOf<List>> = readonly (readonly [
-  NonNullable<Args<List>[Name]> & string,
-  string,
-])[]
-
-/** What makes the filters of a list: their names and values are those of the API. */
-export function filtersOf<List extends ListName>(_: List) {
-  return {
-    tabs: <Name extends NameOf<List>>(
-      name: Name,
-      label: string,
-      choices: Choices<List, Name>,
-      more: Pick<Tabbed, 'all' | 'counts'> = {},
-    ): Filter => ({ as: 'tabs', name, label, choices, ...more }),
-    choice: <Name extends NameOf<List>>(
-      name: Name,
-      label: string,
-      all: string,
-      choices: Choices<List, Name>,
-    ): Filter => ({ as: 'choice', name, label, all, choices }),
-    name: (name: NameOf<List>, label: string, all: string, useNames: () => readonly string[]): Filter => ({
-      as: 'name',
-      name,
-      label,
-      all,
-      useNames,
-    }),
-    condition: (name: NameOf<List>, inWords: (value: string) => string): Filter => ({
-      as: 'condition',
-      name,
-      inWords,
-    }),
-    own: (name: NameOf<List>, Show: (props: FilterProps) => ReactNode): Filter => ({ as: 'own', name, Show }),
-  }
-}
-
-type Shown<As extends Filter['as']> = FilterProps & { readonly filter: Extract<Filter, { readonly as: As }> }
-
-function FilterField({ filter, ...rest }: FilterProps & { readonly filter: Filter }): ReactNode {
-  switch (filter.as) {
-    case 'tabs':
-      return <TabsFilter filter={filter} {...rest} />
-    case 'choice':
-      return <Select {...filter} {...rest} />
-    case 'name':
-      return <NameFilter filter={filter} {...rest} />
-    case 'condition':
-      if (rest.value === '') return null
-      return <Condition text={filter.inWords(rest.value)} onRemove={() => rest.onChange('')} />
-    case 'own':
-      return <filter.Show {...rest} />
-  }
-}
-
-function TabsFilter({ filter: { label, choices, all, counts = {} }, value, onChange }: Shown<'tabs'>) {
-  const { data: overview } = useOverview()
-  const countOf = (id: string) => {
-    const count = counts[id]
-    if (count === undefined || overview === undefined) return undefined
-    return overview.isCapped[count] === true ? `${overview.counts[count]}+` : overview.counts[count]
-  }
-  const tabs: ChoiceList = all === undefined ? choices : [['', all], ...choices]
-  return (
-    <Tabs
-      label={label}
-      tabs={tabs.map(([id, text]) => ({ id, label: text, count: countOf(id) }))}
-      selected={value}
-      onSelect={onChange}
-    />
-  )
-}
-
-function NameFilter({ filter: { useNames, label, all }, value, onChange }: Shown<'name'>) {
-  const names = useNames()
-  // A name that is gone may still have something to show.
-  const shown = value === '' || names.includes(value) ? names : [value, ...names]
-  const choices = shown.map((one) => [one, one] as const)
-  return <Select label={label} all={all} choices={choices} value={value} onChange={onChange} />
-}
-
-interface SelectProps extends FilterProps {
-  readonly label: string
-  readonly all: string
-  readonly choices: ChoiceList
-}
-
-function Select({ value, onChange, label, all, choices }: SelectProps) {
-  return (
-    <select
-      className="input input--small"
-      aria-label={label}
-      value={value}
-      onChange={(event) => onChange(event.target.value)}
-    >
-      <option value="">{all}</option>
-      {choices.map(([id, text]) => (
-        <option key={id} value={id}>
-          {text}
-        </option>
-      ))}
-    </select>
-  )
-}
-
-/** What applies if the address says nothing; empty: everything. */
-function usualOf(filter: Filter): string {
-  return filter.as === 'tabs' && filter.all === undefined ? (filter.choices[0]?.[0] ?? '') : ''
-}
-
-function mayBe(filter: Filter, value: string): boolean {
-  return !('choices' in filter) || filter.choices.some(([one]) => one === value)
-}
-
-export type FilterValues = Readonly<Record<string, string>>
-
-/** What the address says; a value that a filter does not take counts as not said. */
-export function useFilters(
-  href: string,
-  filters: readonly Filter[],
-): readonly [FilterValues, (name: string, value: string) => void] {
-  const search = new URLSearchParams(useSearch())
-  const [, go] = useLocation()
-  const values = Object.fromEntries(
-    filters.map((filter) => {
-      const said = search.get(filter.name) ?? ''
-      return [filter.name, said !== '' && mayBe(filter, said) ? said : usualOf(filter)] as const
-    }),
-  )
-  const change = (name: string, value: string) => {
-    const next: FilterValues = { ...values, [name]: value }
-    const said = filters.map(
-      (one) => [one.name, next[one.name] === usualOf(one) ? '' : next[one.name]] as const,
-    )
-    go(withSearch(href, Object.fromEntries(said)), { replace: true })
-  }
-  return [values, change]
-}
-
-interface FilterBarProps {
-  readonly filters: readonly Filter[]
-  readonly values: FilterValues
-  readonly onChange: (name: string, value: string) => void
-  readonly children?: ReactNode
-}
-
-export function FilterBar({ filters, values, onChange, children }: FilterBarProps) {
-  const show = (filter: Filter) => (
-    <FilterField
-      key={filter.name}
-      filter={filter}
-      value={values[filter.name] ?? ''}
-      onChange={(value) => onChange(filter.name, value)}
-    />
-  )
-  return (
-    <>
-      {filters.filter(({ as }) => as === 'tabs').map(show)}
-      <div className="toolbar" role="search">
-        {filters.filter(({ as }) => as !== 'tabs').map(show)}
-        {children}
-      </div>
-    </>
-  )
-}
-
-// --- The table
 
 interface Column<Row> {
   readonly head: string
   /** Where the filter changes what it shows. */
   readonly headOf?: (filter: FilterValues) => string
   readonly className?: string
+  /** Beside `className`, where the row decides. */
+  readonly classOf?: (row: Row) => string
   readonly title?: (row: Row) => string | undefined
   readonly cell: (row: Row, filter: FilterValues) => ReactNode
+  /** The cell is an element of its own, not what one holds. */
+  readonly isElement?: true
   /** Left out if all rows have the same value by this filter. */
   readonly unless?: string
 }
 
-export interface ListDeclaration<List extends ListName> {
+export interface TableDeclaration<Row> {
+  /** For screen readers. */
+  readonly label: string
+  /** The class of its columns; with `--one` behind it if one of them is left out. */
+  readonly grid: string
+  readonly idOf: (row: Row) => string
+  /** Omitted: a row leads nowhere. */
+  readonly hrefOf?: (row: Row) => string
+  readonly columns: readonly Column<Row>[]
+}
+
+export interface ListDeclaration<List extends ListName> extends TableDeclaration<RowOf<List>> {
   /** The operation of the API. */
   readonly list: List
   /** The key by which the live stream reloads it. */
   readonly queryKey: string
   /** For what no change announces. */
   readonly refetchMs?: number
-  /** For screen readers. */
-  readonly label: string
-  /** The class of its columns; with `--one` behind it if one of them is left out. */
-  readonly grid: string
-  readonly idOf: (row: RowOf<List>) => string
-  readonly hrefOf: (row: RowOf<List>) => string
-  readonly columns: readonly Column<RowOf<List>>[]
+  /** The operation answers with all of it, without pages. */
+  readonly isWhole?: true
+  /** The operation has no filters: the page applies them. */
+  readonly fits?: (row: RowOf<List>, filter: FilterValues) => boolean
 }
+
+// --- The table
+
+interface TableProps<Row> {
+  readonly declaration: TableDeclaration<Row>
+  readonly rows: readonly Row[]
+  readonly filter: FilterValues
+  /** Ids of rows that arrived by themselves. */
+  readonly fresh?: ReadonlySet<string>
+}
+
+const isLeftOut = <Row,>({ unless }: Column<Row>, filter: FilterValues) =>
+  unless !== undefined && (filter[unless] ?? '') !== ''
+
+function shownOf<Row>({ columns, grid }: TableDeclaration<Row>, filter: FilterValues) {
+  const shown = columns.filter((column) => !isLeftOut(column, filter))
+  return { shown, classes: shown.length === columns.length ? grid : `${grid} ${grid}--one` }
+}
+
+/** Equal rows, such as two rejections of one instant, are counted. */
+function keysOf(ids: readonly string[]): readonly string[] {
+  const seen = new Map<string, number>()
+  return ids.map((id) => {
+    const count = (seen.get(id) ?? 0) + 1
+    seen.set(id, count)
+    return count === 1 ? id : `${id} ${count}`
+  })
+}
+
+export function Table<Row>({ declaration, rows, filter, fresh }: TableProps<Row>) {
+  const { shown, classes } = shownOf(declaration, filter)
+  const ids = rows.map(declaration.idOf)
+  const keys = keysOf(ids)
+  return (
+    <>
+      <div className={`list__head ${classes}`} aria-hidden>
+        {shown.map(({ head, headOf, className }) => (
+          <span
+            key={head}
+            className={className?.includes('events__when') === true ? 'events__when' : undefined}
+          >
+            {headOf?.(filter) ?? head}
+          </span>
+        ))}
+      </div>
+      <ul aria-label={declaration.label}>
+        {rows.map((row, index) => (
+          <TableRow
+            key={keys[index]}
+            row={row}
+            declaration={declaration}
+            filter={filter}
+            isNew={fresh?.has(ids[index] ?? '') === true}
+          />
+        ))}
+      </ul>
+    </>
+  )
+}
+
+interface RowProps<Row> {
+  readonly row: Row
+  readonly declaration: TableDeclaration<Row>
+  readonly filter: FilterValues
+  readonly isNew: boolean
+}
+
+function RowOnce<Row>({ row, declaration, filter, isNew }: RowProps<Row>) {
+  const { shown, classes } = shownOf(declaration, filter)
+  const className = isNew ? `row ${classes} row--new` : `row ${classes}`
+  const cells = shown.map((column) => <Cell key={column.head} column={column} row={row} filter={filter} />)
+  const href = declaration.hrefOf?.(row)
+  if (href === undefined) return <li className={className}>{cells}</li>
+  return (
+    <li>
+      <Link href={href} className={className} data-row>
+        {cells}
+      </Link>
+    </li>
+  )
+}
+/** A burst of changes draws the rows that it changed. */
+const TableRow = memo(RowOnce) as typeof RowOnce
+
+interface CellProps<Row> {
+  readonly column: Column<Row>
+  readonly row: Row
+  readonly filter: FilterValues
+}
+
+function Cell<Row>({ column, row, filter }: CellProps<Row>) {
+  const { className, classOf, title, cell, isElement } = column
+  if (isElement) return cell(row, filter)
+  const classes = [className, classOf?.(row)].filter((one) => one !== undefined && one !== '').join(' ')
+  return (
+    <span className={classes === '' ? undefined : classes} title={title?.(row)}>
+      {cell(row, filter)}
+    </span>
+  )
+}
+
+// --- A list
 
 const PAGE = 50
 
+/** What is asked of the API: empty values are left out. */
+export const askedBy = (filter: FilterValues): FilterValues =>
+  Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== ''))
+
 interface ListTableProps<List extends ListName> {
   readonly declaration: ListDeclaration<List>
-  /** Empty values are left out. */
   readonly filter: FilterValues
   readonly empty: ReactNode
 }
 
-/** Mounted again with another filter: its further pages belong to this one. */
+/** Mounted again when something else is asked: its further pages belong to this filter. */
 export function ListTable<List extends ListName>(props: ListTableProps<List>) {
-  return <Rows key={JSON.stringify(props.filter)} {...props} />
+  return <Rows key={JSON.stringify(conditionsOf(props))} {...props} />
 }
 
-function Rows<List extends ListName>({ declaration, filter, empty }: ListTableProps<List>) {
-  const { list, queryKey, refetchMs, label, grid, idOf, hrefOf, columns } = declaration
-  const asked = {
-    ...Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== '')),
-    limit: PAGE,
-  }
+/** Of the API; what the page applies is not among them. */
+function conditionsOf<List extends ListName>({ declaration, filter }: ListTableProps<List>): FilterValues {
+  return declaration.fits === undefined ? askedBy(filter) : {}
+}
+
+function Rows<List extends ListName>(props: ListTableProps<List>) {
+  const { declaration, filter, empty } = props
+  const { list, queryKey, refetchMs, isWhole, fits, idOf } = declaration
+  const asked = isWhole === true ? conditionsOf(props) : { ...conditionsOf(props), limit: PAGE }
   const load = api[list] as unknown as (args: object) => Promise<Page<RowOf<List>>>
   const first = useQuery({
-    queryKey: [queryKey, asked],
+    queryKey: Object.keys(asked).length === 0 ? [queryKey] : [queryKey, asked],
     queryFn: () => load(asked),
     placeholderData: keepPreviousData,
     ...(refetchMs !== undefined && { refetchInterval: refetchMs }),
@@ -276,35 +190,12 @@ function Rows<List extends ListName>({ declaration, filter, empty }: ListTablePr
     if (first.error === null) return <SkeletonRows />
     return <ErrorState error={first.error} onRetry={() => void first.refetch()} />
   }
+  const rows = fits === undefined ? items : items.filter((row) => fits(row, filter))
   // A page may be empty while there are more.
-  if (items.length === 0 && !hasMore) return <div className="list">{empty}</div>
-  const shown = columns.filter(({ unless }) => unless === undefined || (filter[unless] ?? '') === '')
-  const classes = shown.length === columns.length ? grid : `${grid} ${grid}--one`
+  if (rows.length === 0 && !hasMore) return <div className="list">{empty}</div>
   return (
     <div className="list">
-      <div className={`list__head ${classes}`} aria-hidden>
-        {shown.map(({ head, headOf, className }) => (
-          <span
-            key={head}
-            className={className?.includes('events__when') === true ? 'events__when' : undefined}
-          >
-            {headOf?.(filter) ?? head}
-          </span>
-        ))}
-      </div>
-      <ul aria-label={label}>
-        {items.map((row) => (
-          <li key={idOf(row)}>
-            <Link href={hrefOf(row)} className={`row ${classes}`} data-row>
-              {shown.map(({ head, className, title, cell }) => (
-                <span key={head} className={className} title={title?.(row)}>
-                  {cell(row, filter)}
-                </span>
-              ))}
-            </Link>
-          </li>
-        ))}
-      </ul>
+      <Table declaration={declaration} rows={rows} filter={filter} />
       <LoadMore hasMore={hasMore} isBusy={isBusy} onClick={loadMore} />
     </div>
   )
@@ -314,8 +205,7 @@ interface ListViewProps<List extends ListName> {
   readonly href: string
   readonly declaration: ListDeclaration<List>
   readonly filters: readonly Filter[]
-  /** `isNarrowed`: by more than what applies anyway. */
-  readonly empty: (filter: FilterValues, isNarrowed: boolean) => ReactNode
+  readonly empty: (filter: FilterValues, isNarrowed: boolean, clear: () => void) => ReactNode
   /** Beside the filters. */
   readonly note?: (filter: FilterValues) => ReactNode
 }
@@ -328,14 +218,13 @@ export function ListView<List extends ListName>({
   empty,
   note,
 }: ListViewProps<List>) {
-  const [values, change] = useFilters(href, filters)
-  const isNarrowed = filters.some((filter) => values[filter.name] !== usualOf(filter))
+  const { values, change, clear, isNarrowed } = useFilters(href, filters)
   return (
     <>
       <FilterBar filters={filters} values={values} onChange={change}>
         {note?.(values)}
       </FilterBar>
-      <ListTable declaration={declaration} filter={values} empty={empty(values, isNarrowed)} />
+      <ListTable declaration={declaration} filter={values} empty={empty(values, isNarrowed, clear)} />
     </>
   )
 }
