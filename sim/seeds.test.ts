@@ -14,8 +14,8 @@ const PINNED = [15, 47, ...Array.from({ length: 15 }, (_, index) => index + 20)]
 const CASES = Array.from({ length: 8 }, (_, index) => index + 20)
 /** With workflows of which a trigger has a circuit. */
 const CIRCUITS = [3, 4, 6]
-/** With workflows whose instances migrate. */
-const MIGRATIONS = [3, 6, 22, 23]
+/** With workflows whose instances migrate. In the first, a replay meets retention. */
+const MIGRATIONS = [1, 3, 6, 22, 23]
 /** With subscriptions. */
 const HOOKS = [1, 2, 3, 4]
 /** With connections. In the last an operator retires one. */
