@@ -259,6 +259,6 @@ test('[IA8] where a vendor redirects users back, a foreign state is refused, in 
     headers: { accept: 'text/html' },
   })
   expect([page.status, page.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8'])
-  expect(await page.text()).toContain('<h1>This consent was not asked for')
+  expect(await page.text()).toContain('<h1>This consent was not requested')
   expect((await call('POST', '/credentials/{id}/authorize', {}, 'depot-key')).status).toBe(409)
 })

@@ -78,8 +78,8 @@ export async function moveStore(options: MoveOptions): Promise<MoveReport> {
   } catch (error) {
     if (isDryRun || options.signal.aborted) throw error
     const next = isMarked
-      ? `Everything was copied and compared, but the schema was not released. Add --again to begin anew, or delete ${source.name}.moved to go on with the file.`
-      : 'The move did not end, and the file is as it was. Add --again to begin it anew.'
+      ? `Everything was copied and compared, but the schema was not released. Add --again to start over, or delete ${source.name}.moved to go on with the file.`
+      : 'The move did not finish, and the file is unchanged. Add --again to start over.'
     throw new MoveError(messageOf(error), next, { cause: error })
   }
 }

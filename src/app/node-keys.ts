@@ -47,7 +47,7 @@ export async function resolveMasterKey(config: Config, log: Log): Promise<Uint8A
     log.warn('vault.key-beside-data', {
       file,
       message:
-        'Whoever copies the data folder has the secrets and their key: set MILLRACE_MASTER_KEY instead.',
+        'A copy of the data folder contains the secrets and their key: set MILLRACE_MASTER_KEY instead.',
     })
   return key
 }

@@ -37,10 +37,10 @@ export function renderBanner(app: App, config: Config, { link, command }: Banner
       '',
       `  ${command} send github     one signed event`,
       `  ${command} demo            a stream of them`,
-      `  ${command} dead-letters    what failed for good`,
+      `  ${command} dead-letters    the jobs that failed permanently`,
     )
   }
-  lines.push('', 'Ctrl-C stops it; what is under way is finished first.', '')
+  lines.push('', 'Ctrl-C stops the node after it has finished running jobs.', '')
   return lines.join('\n')
 }
 
@@ -48,12 +48,12 @@ export function renderBanner(app: App, config: Config, { link, command }: Banner
 export function renderPause(url: string, { reasons, confirm }: Pause): string {
   return [
     '',
-    `Millrace is PAUSED at ${url}: it takes nothing in and runs nothing.`,
+    `Millrace is PAUSED at ${url}: it accepts no events and runs no jobs.`,
     '',
     ...reasons.map((reason) => `  ${reason}`),
     '',
-    `To go on all the same, without a restart: millrace confirm-copy ${confirm}`,
-    `Or start it again with: millrace start --confirm-copy ${confirm}`,
+    `To continue without a restart: millrace confirm-copy ${confirm}`,
+    `Or restart it with: millrace start --confirm-copy ${confirm}`,
     '',
     '',
   ].join('\n')

@@ -53,8 +53,8 @@ export function handle<Options = CommonOptions>(
 ): Command {
   command.addOption(new Option('--json', 'print JSON').helpGroup(COMMON))
   if (!isLocal) {
-    command.addOption(new Option('--url <url>', 'the node to talk to (MILLRACE_URL)').helpGroup(COMMON))
-    command.addOption(new Option('--key <key>', 'the key to show (MILLRACE_KEY)').helpGroup(COMMON))
+    command.addOption(new Option('--url <url>', 'the address of the node (MILLRACE_URL)').helpGroup(COMMON))
+    command.addOption(new Option('--key <key>', 'the API key (MILLRACE_KEY)').helpGroup(COMMON))
   }
   return command.action(async (...given: unknown[]) => {
     const self = given.at(-1) as Command

@@ -51,7 +51,7 @@ export function renderCompletion(program: Command, shell: string): string {
     case 'fish':
       return renderFish(nodes)
     default:
-      throw usageError(`there is no completion for ‘${shell}’`, `There is one for ${SHELLS.join(', ')}.`)
+      throw usageError(`there is no completion for ‘${shell}’`, `Supported shells: ${SHELLS.join(', ')}.`)
   }
 }
 

@@ -107,10 +107,7 @@ async function resolveKey(options: ConnectionOptions, env: Env): Promise<string 
   const given = options.key ?? textOf(env.MILLRACE_KEY) ?? textOf(env.MILLRACE_ADMIN_KEY)
   if (given !== undefined) {
     if (/^[\x21-\x7e]+$/.test(given)) return given
-    throw usageError(
-      'the key has characters that no key has',
-      'Copy it again, without spaces or line breaks.',
-    )
+    throw usageError('the key has invalid characters', 'Copy it again, without spaces or line breaks.')
   }
   for (const folder of dataFolders(env, existsSync)) {
     const text = await readFile(join(folder, 'admin.key'), 'utf8').catch(() => '')
@@ -130,7 +127,7 @@ async function reach(url: string, ask: () => Promise<Response>, signal: AbortSig
   } catch (error) {
     if (signal.aborted) throw error
     const { code, message } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
-    throw new CliError(`nothing answers at ${url} (${code ?? message})`, {
+    throw new CliError(`no node responds at ${url} (${code ?? message})`, {
       ending: 'unreachable',
       next: 'Start a node with ‘npm start’ or ‘millrace start’, or name another with --url or MILLRACE_URL.',
     })
@@ -144,7 +141,7 @@ async function readAnswer(response: Response): Promise<JsonValue> {
     return parseJson(text)
   } catch {
     if (!response.ok) return null
-    throw new CliError(`${response.url} did not answer with JSON`, {
+    throw new CliError(`${response.url} did not respond with JSON`, {
       next: 'Check that --url or MILLRACE_URL names a Millrace node.',
     })
   }
@@ -153,9 +150,9 @@ async function readAnswer(response: Response): Promise<JsonValue> {
 /** A missing key needs another next step than a wrong one. */
 function explain(error: CliError, status: number, key: string | null): CliError {
   if (status !== 401 || key !== null) return error
-  return new CliError('this needs a key', {
+  return new CliError('an API key is required', {
     ending: 'notAllowed',
-    next: 'Give one with --key or MILLRACE_KEY, or run this where the node’s data folder is (MILLRACE_DATA).',
+    next: 'Pass one with --key or MILLRACE_KEY, or run this command where the node’s data folder is (MILLRACE_DATA).',
   })
 }
 

@@ -11,21 +11,21 @@ export function renderCommands(program: Command): string {
   const codes = Object.values(EXIT).map(({ code, meaning }) => `| ${code} | ${meaning} |`)
   return `# The command line
 
-\`millrace <command>\`, or \`npx millrace <command>\` in a checkout. This page is made from the commands in
-\`src/cli\`; \`millrace help <command>\` says the same.
+\`millrace <command>\`, or \`npx millrace <command>\` in a checkout. This page is generated from the commands in
+\`src/cli\`; \`millrace help <command>\` shows the same.
 
-On a terminal you get tables that fit its width and colours, unless \`NO_COLOR\` is set; in a pipe, plain aligned text with
-whole values. \`--json\` prints what the API answered as one JSON value, and one value per line where a command follows
-what happens (\`-f\`). Results go to stdout; progress, hints and errors go to stderr.
+On a terminal, tables fit its width and use colours, unless \`NO_COLOR\` is set. In a pipe, the output is plain aligned text with
+whole values. \`--json\` prints the API’s response as one JSON value, and one value per line for commands that follow
+events (\`-f\`). Results go to stdout; progress, hints and errors go to stderr.
 
-## The node it talks to
+## The node's address and key
 
-| | option | variable | else |
+| | option | variable | default |
 | --- | --- | --- | --- |
 | address | \`--url\` | \`MILLRACE_URL\` | \`http://127.0.0.1\` with \`MILLRACE_PORT\` |
 | key | \`--key\` | \`MILLRACE_KEY\`, then \`MILLRACE_ADMIN_KEY\` | \`admin.key\` in the folder \`MILLRACE_DATA\` |
 
-## How it ends
+## Exit codes
 
 | exit code | meaning |
 | --- | --- |
@@ -51,7 +51,7 @@ function renderOne(command: Command, parent: string, level: number): readonly st
   const rows = [
     ...command.registeredArguments.map(
       (argument) =>
-        `| \`${argument.name()}\` | ${argument.description} | ${argument.required ? '' : 'may be left out'} |`,
+        `| \`${argument.name()}\` | ${argument.description} | ${argument.required ? '' : 'optional'} |`,
     ),
     ...options.map(
       (option) => `| \`${option.flags}\` | ${escapeBar(option.description)} | ${detailsOf(option)} |`,

@@ -4,15 +4,15 @@ import type { JsonValue } from '../core/foundation/json/index.ts'
 
 /** docs/cli.md lists them; a number never changes its meaning. */
 export const EXIT = {
-  ok: { code: 0, meaning: 'done as asked' },
-  failed: { code: 1, meaning: 'it failed, or it was refused' },
-  usage: { code: 2, meaning: 'the command line is not understood' },
+  ok: { code: 0, meaning: 'success' },
+  failed: { code: 1, meaning: 'the command failed, or the node refused it' },
+  usage: { code: 2, meaning: 'the command line is not valid' },
   findings: { code: 3, meaning: 'the definitions have errors' },
-  unreachable: { code: 4, meaning: 'no node answers at the address' },
-  notAllowed: { code: 5, meaning: 'the key is missing, not known, or may not do this' },
-  notFound: { code: 6, meaning: 'there is no such thing' },
-  conflict: { code: 7, meaning: 'something else happened first, or the state does not allow it' },
-  interrupted: { code: 130, meaning: 'ended by Ctrl-C' },
+  unreachable: { code: 4, meaning: 'no node responds at the address' },
+  notAllowed: { code: 5, meaning: 'the key is missing, unknown, or not allowed to do this' },
+  notFound: { code: 6, meaning: 'not found' },
+  conflict: { code: 7, meaning: 'the state does not allow it, or another change came first' },
+  interrupted: { code: 130, meaning: 'interrupted by Ctrl-C' },
 } as const
 
 export type Ending = keyof typeof EXIT
@@ -53,10 +53,10 @@ export function usageError(message: string, next?: string): CliError {
 export function problemToError(status: number, body: JsonValue): CliError {
   const ending = endingOf(status)
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    return new CliError(`the server answered ${status} without saying why`, { ending })
+    return new CliError(`the server responded ${status} without an error document`, { ending })
   }
   const problem = body as Readonly<Record<string, JsonValue>>
-  const title = textOf(problem.title) ?? `The server answered ${status}`
+  const title = textOf(problem.title) ?? `The server responded ${status}`
   const detail = textOf(problem.detail)
   const next = textOf(problem.next)
   return new CliError(detail === null || detail === title ? title : `${title}: ${detail}`, {

@@ -62,7 +62,7 @@ export async function readSecret(session: Session, question: string): Promise<st
 export async function confirm(session: Session, question: string, isSaid: boolean): Promise<void> {
   if (isSaid) return
   if (session.stdin.isTTY !== true || !session.out.isTty || session.isJson) {
-    throw usageError('nobody can be asked here', 'Add --yes when it is meant so.')
+    throw usageError('this command needs a confirmation, and there is no terminal', 'Add --yes to confirm.')
   }
   const answer = await askLine(session, `${question} [y/N] `)
   if (!/^y(es)?$/i.test(answer)) throw new CliError('nothing was changed')
@@ -96,10 +96,10 @@ export async function postWithReason<Answer>(
     if (!(error instanceof CliError) || error.code !== 'reason_required') throw error
     const canAsk = session.stdin.isTTY === true && session.out.isTty && !session.isJson
     if (!canAsk) {
-      const next = `Say why with ${option} "…"; it is kept.`
+      const next = `Give a reason with ${option} "…"; it is recorded.`
       throw new CliError(error.message, { ending: error.ending, code: error.code, next })
     }
-    const reason = await askLine(session, 'Why? It is kept: ')
+    const reason = await askLine(session, 'Reason (recorded): ')
     if (reason === '') throw new CliError('nothing was changed')
     return session.api.post<Answer>(path, { ...body, reason })
   }

@@ -95,9 +95,9 @@ describe('refusals', () => {
 
   test('a server that is not a node is reported as such', async () => {
     answer = () => ({ status: 200, body: '<html>' })
-    expect((await run('events')).stderr).toContain('did not answer with JSON')
+    expect((await run('events')).stderr).toContain('did not respond with JSON')
     answer = () => ({ status: 502, body: '<html>' })
-    expect((await run('events')).stderr).toContain('answered 502 without saying why')
+    expect((await run('events')).stderr).toContain('responded 502 without an error document')
   })
 })
 
@@ -149,7 +149,7 @@ describe('what is sent and shown', () => {
     answer = () => ({ status: 200, body: '{"rewrapped":3,"unreadable":["crm"]}' })
     const { stdout } = await run('secrets rewrap')
     expect(asked.at(-1)).toMatchObject({ method: 'POST', url: '/v1/secrets/rewrap' })
-    expect(stdout).toMatch(/^3 sealed anew.*\ncrm does not open: .*MILLRACE_MASTER_KEYS_OLD/)
+    expect(stdout).toMatch(/^3 encrypted again.*\ncrm cannot be decrypted: .*MILLRACE_MASTER_KEYS_OLD/)
   })
 
   test('[VA5] a pending value waits, and is promoted by its name', async () => {
@@ -260,9 +260,9 @@ describe('what is sent and shown', () => {
             body: '{"title":"A reason is needed","code":"reason_required","next":"In `reason`."}',
           }
     const many = await run('replay dlq_1 -y')
-    expect([many.code, many.stderr]).toEqual([1, expect.stringContaining('Say why with --reason')])
+    expect([many.code, many.stderr]).toEqual([1, expect.stringContaining('Give a reason with --reason')])
     const one = await run('dead-letters replay dlq_1')
-    expect([one.code, one.stderr]).toEqual([1, expect.stringContaining('Say why with --reason')])
+    expect([one.code, one.stderr]).toEqual([1, expect.stringContaining('Give a reason with --reason')])
   })
 
   test('a source’s consumer is named as --consumer takes it', async () => {
@@ -297,7 +297,7 @@ describe('what is sent and shown', () => {
     const { stdout } = await run('pace')
     expect(stdout).toContain('erp.example, closed until 2026-01-01')
     // An open circuit does not show permanent failures.
-    expect(stdout).toContain('FAILED FOR GOOD')
+    expect(stdout).toContain('DEAD LETTERS')
     expect(stdout).toMatch(/ 3 /)
   })
 

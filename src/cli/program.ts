@@ -49,7 +49,7 @@ interface StartFlags {
 
 export function makeProgram(cli: Cli): Command {
   const program = new Command('millrace')
-    .description('one process, one file, every event accounted for')
+    .description('durable integration engine: receives webhooks and runs the actions you define')
     .version(version(), '-V, --version', 'print the version')
     .enablePositionalOptions()
     .exitOverride()
@@ -66,7 +66,7 @@ export function makeProgram(cli: Cli): Command {
     .description('run a node: ingest, API and console; settings come from the environment')
     .option(
       '--role <roles>',
-      'what the node does, with commas between; may be repeated (MILLRACE_ROLES)',
+      'the roles of the node, separated by commas; may be repeated (MILLRACE_ROLES)',
       (text: string, before: readonly string[]) => [...before, text],
       [],
     )
@@ -76,7 +76,7 @@ export function makeProgram(cli: Cli): Command {
     )
     .option(
       '--confirm-copy <code>',
-      'go on with a copied data file or another master key (MILLRACE_CONFIRM_COPY)',
+      'start with a copied data file or another master key (MILLRACE_CONFIRM_COPY)',
     )
     .action(async (options: StartFlags) => {
       const { start } = await import('./start.ts')
@@ -95,7 +95,7 @@ export function makeProgram(cli: Cli): Command {
   addVarCommands(program, cli)
   addTestCommand(program, cli)
   addFmtCommand(program, cli)
-  program.commandsGroup('What happens:')
+  program.commandsGroup('Events and jobs:')
   addSendCommand(program, cli)
   addListenCommand(program, cli)
   addSourceCommands(program, cli)
@@ -114,9 +114,9 @@ export function makeProgram(cli: Cli): Command {
   addSubscriptionCommands(program, cli)
   addDeliveryCommands(program, cli)
   addVerifyCommand(program, cli)
-  program.commandsGroup('Other systems:')
+  program.commandsGroup('Connections:')
   addIntegrationCommands(program, cli)
-  program.commandsGroup('What failed:')
+  program.commandsGroup('Failures:')
   addDeadLetterCommands(program, cli)
   addFailureCommands(program, cli)
   addEscalationCommands(program, cli)
@@ -131,7 +131,7 @@ export function makeProgram(cli: Cli): Command {
   addDemoCommand(program, cli)
   program
     .command('completion')
-    .addArgument(new Argument('<shell>', 'whose script').choices(SHELLS))
+    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
     .description('print a completion script for a shell')
     .action((shell: string) => cli.out.line(renderCompletion(program, shell).trimEnd()))
   const printVersion = program.command('version').description('print the version')
@@ -169,7 +169,7 @@ function explainFailure(error: unknown, cli: Cli): number {
     if (error.exitCode === 0) return EXIT.ok.code
     if (error.code === 'commander.help') return EXIT.usage.code
     cli.out.note(`millrace: ${error.message.replace(/^error: /, '')}`)
-    cli.out.note('Add --help to see what can be written.')
+    cli.out.note('Add --help to see the options.')
     return EXIT.usage.code
   }
   if (error instanceof CliError) {

@@ -10,8 +10,8 @@ export interface WhyOptions {
   readonly because?: string
 }
 
-export const whyOption = (): Option => new Option('--reason <text>', 'why; it is stored')
-export const formerWhyOption = (): Option => new Option('--because <text>', 'why').hideHelp()
+export const whyOption = (): Option => new Option('--reason <text>', 'the reason (recorded)')
+export const formerWhyOption = (): Option => new Option('--because <text>', 'the reason').hideHelp()
 
 export function whyOf({ reason, because }: WhyOptions): string | undefined {
   return reason ?? because
@@ -32,7 +32,7 @@ export function refuseReason({ reason }: { readonly reason?: string }): void {
 
 function renamed(reason: string): Error {
   return usageError(
-    '`--reason` says why something is done',
+    '`--reason` gives the reason of an action',
     `To choose by reason, write --with-reason ${reason}.`,
   )
 }

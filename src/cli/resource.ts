@@ -33,8 +33,8 @@ interface OptionMore {
 /** Flags and meaning; a function makes one that is not sent. */
 type OptionSpec = readonly [flags: string, text: string, more?: OptionMore] | (() => Option)
 
-export const REASON: OptionSpec = ['--reason <text>', 'why; it is kept']
-export const NEEDED_REASON: OptionSpec = ['--reason <text>', 'why; it is kept', { isNeeded: true }]
+export const REASON: OptionSpec = ['--reason <text>', 'the reason (recorded)']
+export const NEEDED_REASON: OptionSpec = ['--reason <text>', 'the reason (recorded)', { isNeeded: true }]
 
 interface List<Operation extends Name> {
   readonly operation: Operation

@@ -50,8 +50,8 @@ export function findSecret(
 export function secretUnknown(verify: VerifyDocument): CliError {
   const names = variablesOf(verify)
   const next =
-    names.length > 0 ? `Set ${names.join(' or ')} as the node has it, or give --secret.` : 'Give --secret.'
-  return new CliError('the secret to sign with is not known here', { next })
+    names.length > 0 ? `Set ${names.join(' or ')} to the node’s value, or pass --secret.` : 'Pass --secret.'
+  return new CliError('the signing secret is not available here', { next })
 }
 
 interface Unsigned {

@@ -24,7 +24,7 @@ export function parseMoment(text: string, now: number): number {
   const at = isReal ? (parseInstant(text) ?? Date.parse(text)) : Number.NaN
   if (Number.isNaN(at)) {
     throw usageError(
-      `‘${text}’ is not a moment`,
+      `‘${text}’ is not a time`,
       'Write how long ago, such as 10m or 2h, or 2026-03-02T08:00Z.',
     )
   }

@@ -41,8 +41,7 @@ export async function start({ roles, settings }: StartArgs, onUp: () => void = (
     await stopSignal()
     process.stdout.write('stopping …\n')
     const { left } = await app.close()
-    if (left > 0)
-      process.stdout.write(`${left} items were still under way; they are taken up at the next start\n`)
+    if (left > 0) process.stdout.write(`${left} jobs were still running; they continue at the next start\n`)
     return 0
   } catch (error) {
     return fail(explain(error, config.port))
@@ -89,7 +88,7 @@ function explain(error: unknown, port: number): string {
   if (code === 'EMFILE' || code === 'ENFILE')
     return 'too many files are open: raise the limit (`ulimit -n`, or LimitNOFILE of the service) to 1024 or more, and start again.\n'
   if (code === 'EADDRINUSE')
-    return `port ${port} is taken; set MILLRACE_PORT to a free one, or stop what uses it.\n`
+    return `port ${port} is taken; set MILLRACE_PORT to a free port, or stop the process that uses it.\n`
   return `${message}\n`
 }
 

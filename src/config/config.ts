@@ -186,7 +186,7 @@ export function resolveConfig(env: Readonly<Record<string, string | undefined>>)
     if (store?.kind === 'sqlite' && roles.length > 0 && missing.length > 0)
       refuse(
         'roles',
-        `A node with SQLite is alone, and nobody would do ${missing.join(', ')}. Leave this out, or set MILLRACE_STORE to a postgres:// URL that nodes with the other roles share.`,
+        `With SQLite there is one node, and no node would have the roles ${missing.join(', ')}. Leave this out, or set MILLRACE_STORE to a postgres:// URL that nodes with the other roles share.`,
       )
     return Object.freeze([...roles])
   }

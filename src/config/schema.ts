@@ -288,7 +288,7 @@ export const SETTINGS = {
     defaultText: 'none',
     default: () => null,
     description:
-      'Holds the token, as the vault’s agent writes it; it is read anew when the vault refuses the one before.',
+      'Holds the token, as the vault’s agent writes it; it is read again when the vault refuses the token.',
     parse: (text) => text,
   }),
   vaultRoleId: setting<string>({
@@ -447,7 +447,7 @@ export const SETTINGS = {
     type: 'a whole number, 0 to 60000',
     defaultText: '0',
     description:
-      'How many dead letters a minute are replayed by themselves once somebody has marked them ready. 0: none, a person replays them.',
+      'How many dead letters a minute are replayed automatically once an operator has marked them ready. 0: none, an operator replays them.',
     parse: (text) => parseWhole(text, 0, 60_000),
   }),
   bodyBytesMax: setting<number>({
@@ -587,7 +587,7 @@ export const SETTINGS = {
     type: 'a duration of 0s to 10m',
     defaultText: '0s',
     description:
-      'How long a node that is stopped goes on taking requests after `/readyz` says that it is not ready: as long as whoever sends it requests needs to hear of that.',
+      'How long a stopping node still accepts requests after `/readyz` says that it is not ready: as long as the load balancer needs to notice.',
     parse: (text) => parseBounded(text, parseDuration, '0s', '10m', 'a duration such as 5s'),
   }),
 } as const
@@ -651,7 +651,7 @@ function parseOwnMasterKey(text: string, { environment }: Context): Uint8Array |
   if (key === null) return new Problem(MASTER_KEY_FORM)
   if (environment !== 'PROD' || !isSimpleMasterKey(key)) return key
   return new Problem(
-    'It was not made by chance, and somebody will try it. Use what `openssl rand -base64 32` prints, and name the simple one in MILLRACE_MASTER_KEYS_OLD if it sealed something.',
+    'It is weak and can be guessed. Use the output of `openssl rand -base64 32`, and name the weak one in MILLRACE_MASTER_KEYS_OLD if it encrypted anything.',
   )
 }
 

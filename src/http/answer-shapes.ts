@@ -48,7 +48,7 @@ export const net = (s: Kit) =>
         action: s.nullable(s.string).describe('What it does: null where it only moves tokens.'),
         undo: s.boolean,
         permission: s.nullable(s.string),
-        input: s.any.describe('JSON Schema of what whoever fires it gives; null: anything.'),
+        input: s.any.describe('JSON Schema of its input; null: anything.'),
       }),
     ),
     arcs: s.list(
@@ -320,7 +320,7 @@ export const replayPreviewShape = shape('ReplayPreview', 'What a replay would do
 /** What every replay of many may be told. */
 export const replayOptions = (s: Kit) => ({
   dryRun: s.boolean.default(false).describe('Only say what would happen.'),
-  force: s.boolean.default(false).describe('Also what was replayed in vain three times.'),
+  force: s.boolean.default(false).describe('Also dead letters with three failed replays.'),
   again: s.boolean
     .default(false)
     .describe(

@@ -93,7 +93,7 @@ function wantedBy(routes: readonly RouteDocument[], wanted: boolean): (entry: Pu
 function nobodyPublishes(subject: string, entries: readonly Published[]): string {
   const known = entries.map((entry) => entry.subject).filter((one) => parseSubject(one).ok)
   const near = closestSubject(subject, known)
-  return `nobody can publish this subject${near === undefined ? '' : `; did you mean \`${near}\`?`}`
+  return `no source publishes this subject${near === undefined ? '' : `; did you mean \`${near}\`?`}`
 }
 
 async function readCatalog(

@@ -117,7 +117,7 @@ export const deadLettersOperations = operations('dead letters', (s) => ({
   discardDeadLetter: {
     at: 'POST /v1/dead-letters/:id/discard',
     config: { role: 'operator' },
-    summary: 'Give a dead letter up: nobody will replay it',
+    summary: 'Discard a dead letter: it will not be replayed',
     params: s.byId<DeadLetterId>(),
     body: s.fields({ reason: s.reason }),
     answer: s.answer('The dead letter', s.ref(deadLetterShape)),

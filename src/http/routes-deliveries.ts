@@ -36,7 +36,7 @@ const deliveryShape = shape('Delivery', 'One event on its way to one endpoint.',
     error: s.string.describe('Of the last try, or why it was skipped or cancelled.').optional(),
     processedAt: s.instant.describe('When it was over.').optional(),
     deadLetterId: s.string.optional(),
-    replayOf: s.string.describe('The dead letter or the event that somebody had sent once more.').optional(),
+    replayOf: s.string.describe('The dead letter or the event that was sent again.').optional(),
   }),
 )
 

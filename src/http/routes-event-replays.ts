@@ -78,7 +78,7 @@ export const eventReplaysOperations = operations('events', (s) => ({
         subject: s.text,
         from: s.instant.describe('Received at this instant or later.'),
         to: s.instant.describe('Received before this instant.'),
-        unmatched: s.boolean.describe('`true`: only those that nobody wanted.'),
+        unmatched: s.boolean.describe('`true`: only unmatched events.'),
         system: s.boolean.describe(
           '`true`: also the events about Millrace itself, which are left out otherwise. The source `millrace` asks for them too.',
         ),

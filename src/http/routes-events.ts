@@ -121,7 +121,7 @@ export const eventsOperations = operations('events', (s) => ({
   },
   listUnmatched: {
     at: 'GET /v1/unmatched',
-    summary: 'Events that nobody wanted, newest first',
+    summary: 'Unmatched events, newest first',
     query: s.page(eventFilters(s)),
     answer: s.pageOf(s.ref(eventShape)),
   },

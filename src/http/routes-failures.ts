@@ -19,7 +19,7 @@ const failureShape = shape(
       id: s.string,
       state: s.enum(FAILURE_STATES),
       class: s.enum(FAILURE_CLASSES),
-      reason: s.nullable(s.string).describe('Why nobody tries any more; null while somebody does.'),
+      reason: s.nullable(s.string).describe('Why retries have stopped; null while they continue.'),
       reportedAs: s.enum([...new Set(Object.values(REPORTED_AS))]),
       severity: s.string,
       consumer: consumerName(s),
@@ -42,7 +42,7 @@ const failureShape = shape(
 
 const escalationShape = shape(
   'Escalation',
-  'Failures of one cause, shown to people until somebody acknowledges them.',
+  'Failures of one cause, listed until an operator acknowledges them.',
   (s) =>
     s.object({
       id: s.string,

@@ -64,7 +64,7 @@ const instanceHistoryShape = shape('InstanceHistory', 'One change of an instance
     state: s.enum(INSTANCE_STATES).optional(),
     version: s.string.optional(),
     actor: s.string.optional(),
-    comment: s.string.describe('The comment or the reason of whoever did it.').optional(),
+    comment: s.string.describe('The comment or the reason of the user who did it.').optional(),
     input: s.any.optional(),
     result: s.any.optional(),
     error: s.string.optional(),
@@ -83,9 +83,7 @@ export const instanceShape = shape('Instance', 'One running case of a workflow.'
     version: s.string.describe('As its definition calls itself.'),
     definition: s.string.describe('Hash of the definition that it is on.'),
     state: s.enum(INSTANCE_STATES),
-    attention: s
-      .nullable(s.enum(ATTENTIONS))
-      .describe('Why a person should look at it; null: nobody has to.'),
+    attention: s.nullable(s.enum(ATTENTIONS)).describe('Why it needs attention; null: it does not.'),
     marking: s.record(s.integer).describe('Place → tokens; places without any are left out.'),
     eventId: s.string.describe('The event that began it.'),
     correlationId: s.string,
@@ -117,9 +115,7 @@ const instanceDetailShape = shape(
             actor: s.string.describe('Who fired it.').optional(),
             input: s.any.optional(),
             child: s.string.describe('The instance that it started.').optional(),
-            inDoubt: s.boolean
-              .describe('It was interrupted, and nobody knows whether it took effect.')
-              .optional(),
+            inDoubt: s.boolean.describe('It was interrupted, and its outcome is unknown.').optional(),
           }),
         )
         .describe('What has begun and not ended.'),
@@ -144,7 +140,7 @@ const instanceDetailShape = shape(
         .describe('While what is done is taken back: the firings that are left.'),
       waitsFor: s
         .nullable(s.enum(['lock', 'slot']))
-        .describe('It may not move yet: somebody else has its lock, or too many run.'),
+        .describe('It may not move yet: another instance has its lock, or too many run.'),
       children: s.list(s.string).describe('Instances that it started; the latest hundred.'),
       history: s.list(s.ref(instanceHistoryShape)).describe('The latest 200, oldest first.'),
       encrypted: s
@@ -285,7 +281,7 @@ export const instancesOperations = operations('instances', (s) => ({
   retryInstance: {
     at: 'POST /v1/instances/:id/retry',
     config: { role: 'operator' },
-    summary: 'Go on at a step that failed: its dead letter is replayed, or it is done anew',
+    summary: 'Retry a failed step: its dead letter is replayed, or the step gets a new job',
     params: s.byId<InstanceId>(),
     body: s.filters({ firing: s.integer.min(1).describe('Which, where several failed.'), reason: s.why }),
     answers: {

@@ -270,7 +270,7 @@ export const integrationOperations = operations('integrations', (s) => ({
   putProvider: {
     at: 'POST /v1/integrations/providers',
     config: { role: 'admin' },
-    summary: 'Describe a provider, or describe it anew: a definition of the kind Provider as JSON',
+    summary: 'Create or replace a provider: a definition of the kind Provider as JSON',
     body: s.open({}, { name: s.textOf(128) }),
     answers: {
       201: s.answer(

@@ -16,7 +16,7 @@ export const ledgerOperations = operations('ledger', (s) => ({
     at: 'GET /v1/ledger',
     summary: 'Effects by idempotency key, newest first; never a payload',
     description:
-      'With `state=unknown` the outcomes that nobody knows. `actions` says what may be done about each now: `probe`, `retry` and `cancel` of its work item, `done` and `released` as the word of `resolve`.',
+      'With `state=unknown` the unknown outcomes. `actions` says what may be done about each now: `probe`, `retry` and `cancel` of its work item, `done` and `released` as the word of `resolve`.',
     query: s.page({
       state: s.enum(LEDGER_STATES).describe('`unknown` are the outcomes that wait for a person.'),
       consumer: s.text,
@@ -26,7 +26,7 @@ export const ledgerOperations = operations('ledger', (s) => ({
   },
   listLedgerHistory: {
     at: 'GET /v1/ledger/history',
-    summary: 'All generations of a key, the first one first: each is an effect that somebody wanted',
+    summary: 'All generations of a key, the first one first: each is one requested effect',
     query: s.fields({ key: s.textOf(2_048) }),
     answer: s.answer(
       'The generations, all at once; none where the ledger does not know the key',

@@ -57,7 +57,7 @@ export const orphansOperations = operations('orphans', (s) => ({
   discardOrphan: {
     at: 'POST /v1/orphans/:id/discard',
     config: { role: 'operator' },
-    summary: 'Nobody will do anything about it; its event is kept',
+    summary: 'Discard an orphan; its event stays stored',
     params: s.byId<OrphanId>(),
     body: s.filters({ reason: s.why }),
     answer: s.answer('The orphan', s.ref(orphanShape)),

@@ -96,7 +96,7 @@ export const overviewOperations = operations('overview', (s) => ({
         latencyP95Ms: s.list(s.nullable(s.number)),
         queueAgeMs: s
           .list(s.nullable(s.integer))
-          .describe('How long the oldest ready work has been due; null where nobody looked.'),
+          .describe('How long the oldest ready job has been due; null if it was not measured.'),
         consumers: s.list(
           s.object({
             consumer: s.string,

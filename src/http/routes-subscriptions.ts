@@ -34,7 +34,7 @@ type Api = Pick<
   'subscriptions' | 'deliveries' | 'definitions' | 'secrets' | 'vetSubscription' | 'about' | 'runCheck'
 >
 
-const subscriptionShape = shape('Subscription', 'Somebody’s endpoint for our events.', (s) =>
+const subscriptionShape = shape('Subscription', 'A subscribed endpoint.', (s) =>
   s.object({
     name: s.string,
     description: s.nullable(s.string),
@@ -49,7 +49,7 @@ const subscriptionShape = shape('Subscription', 'Somebody’s endpoint for our e
       ),
     because: s
       .nullable(s.enum(['gone', 'failing', 'person']))
-      .describe('Of a disabled one: it answered 410, it failed for too long, or somebody said so.'),
+      .describe('If it is disabled: it answered 410, it failed for too long, or a user disabled it.'),
     reason: s.nullable(s.string).describe('What was said, or what the endpoint answered.'),
     since: s.nullable(s.instant).describe('Since when the status is what it is, where it changed.'),
     failingSince: s.nullable(s.instant).describe('The first failure behind which no success came.'),
@@ -89,7 +89,9 @@ const subscriptionDetailShape = shape(
   'A subscription, how it sends, and what it signs with.',
   (s) =>
     s.extend(subscriptionShape.declare, {
-      by: s.nullable(s.string).describe('Who said so; null: it did so itself, or nobody did.'),
+      by: s
+        .nullable(s.string)
+        .describe('The user who did it; null: it happened automatically, or not at all.'),
       createdBy: s.nullable(s.string),
       updatedBy: s.nullable(s.string),
       document: s.anyObject.describe(
@@ -248,7 +250,7 @@ export const subscriptionsOperations = operations('webhooks', (s) => ({
   revealSubscriptionSecret: {
     at: 'POST /v1/webhooks/subscriptions/:name/reveal-secret',
     config: { role: 'admin', answerIsSecret: true },
-    summary: 'Show a generated secret that nobody has seen so far, once',
+    summary: 'Show a generated secret once, if it was not shown before',
     params: s.fields({ name: s.textOf(128) }),
     body: s.fields({}),
     answer: s.answer('The secret', s.object({ secret: s.string, version: s.integer })),

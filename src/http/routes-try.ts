@@ -41,7 +41,7 @@ export const tryOperations = operations('try', (s) => ({
   tryRoute: {
     at: 'POST /v1/try',
     config: { role: 'viewer', readsOnly: true },
-    summary: 'What a route would do with an event; calls nobody and writes nothing',
+    summary: 'What a route would do with an event; calls no external system and writes nothing',
     body: s.fields({
       route: s.text.describe('The name of a route in force.').optional(),
       yaml: s.textOf(262_144).describe('Or one that is not applied; for operators.').optional(),

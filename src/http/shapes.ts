@@ -92,7 +92,7 @@ function explainIntake({ state, replayOf }: WorkRow): string {
     case 'dead':
       return 'The event could not be matched: nothing was done about it. Its dead letter says why, and what became of it.'
     case 'cancelled':
-      return 'Somebody ended it before the event was matched. The event is kept and can be replayed.'
+      return 'A user cancelled it before the event was matched. The event is stored and can be replayed.'
     default:
       return 'The event was matched by the definitions in force at that moment.'
   }

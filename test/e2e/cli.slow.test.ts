@@ -98,7 +98,7 @@ describe('without a node', () => {
       env: { MILLRACE_URL: 'http://127.0.0.1:1' },
     })
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
-    expect(stderr).toContain('nothing answers at http://127.0.0.1:1')
+    expect(stderr).toContain('no node responds at http://127.0.0.1:1')
     expect(stderr).toContain('npm start')
   })
 
@@ -161,7 +161,7 @@ describe('events', () => {
     expect(told.stdout).toContain('issue_to_ticket  done')
     const why = await millrace(`explain ${sent.eventId}`)
     expect(why.stdout).toMatch(/^yes {2}issue_to_ticket {2}matched$/m)
-    expect(why.stdout).toMatch(/^no {3}page_on_call {2}its subjects do not fit$/m)
+    expect(why.stdout).toMatch(/^no {3}page_on_call {2}its subjects do not match$/m)
     expect(await ask('explain '.concat(sent.eventId))).toMatchObject({ eventId: sent.eventId })
   })
 
@@ -423,11 +423,11 @@ describe('access', () => {
     const empty = join(workspace.folder, 'empty')
     await mkdir(empty)
     const keyless = await millrace('events', { env: { MILLRACE_DATA: empty } })
-    expect(keyless).toMatchObject({ code: 5, stderr: expect.stringContaining('this needs a key') })
+    expect(keyless).toMatchObject({ code: 5, stderr: expect.stringContaining('an API key is required') })
   })
 
   test('[DM5] tenants; another tenant has no demo', async () => {
-    expect((await millrace('tenants create acme')).stdout).toBe('tenant acme is there\n')
+    expect((await millrace('tenants create acme')).stdout).toBe('tenant acme is created\n')
     expect((await millrace('tenants')).stdout).toMatch(/^acme /m)
     expect((await millrace('tenants create acme')).code).toBe(7)
     const made = await ask<{ key: string }>('keys create theirs --role admin --tenant acme')

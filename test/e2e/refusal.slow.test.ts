@@ -75,7 +75,9 @@ test('a port that is taken: the waiting jobs in the file are not touched', async
   try {
     const { port } = other.address() as AddressInfo
     expect(await runToExit({ workspace, flows, env: { MILLRACE_PORT: String(port) } })).toEqual(
-      refuse(`millrace: port ${port} is taken; set MILLRACE_PORT to a free one, or stop what uses it.\n`),
+      refuse(
+        `millrace: port ${port} is taken; set MILLRACE_PORT to a free port, or stop the process that uses it.\n`,
+      ),
     )
   } finally {
     other.close()

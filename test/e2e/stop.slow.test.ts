@@ -37,7 +37,7 @@ test('SIGTERM under load finishes calls in progress: none has an unknown outcome
       const { code, signal, stdout } = await node.exited
       expect({ code, signal }).toEqual({ code: 0, signal: null })
       expect(stdout).toContain('stopping …')
-      expect(stdout).not.toContain('still under way')
+      expect(stdout).not.toContain('still running')
       expect(count(workspace.database, LEASED)).toBe(0)
     },
   })
@@ -64,7 +64,7 @@ test('a call that outlasts MILLRACE_SHUTDOWN is left, reported, and recovered at
   first.kill('SIGTERM')
   const exit = await first.exited
   expect(exit).toMatchObject({ code: 0, signal: null, stderr: '' })
-  expect(exit.stdout).toContain('3 items were still under way; they are taken up at the next start')
+  expect(exit.stdout).toContain('3 jobs were still running; they continue at the next start')
   vendor.release()
   const second = await startNode({ workspace, flows, env })
   await settled(second)

@@ -10,7 +10,7 @@ import { action, addList } from '../resource.ts'
 export function addSecretCommands(program: Command, cli: Cli): void {
   const secrets = program
     .command('secrets')
-    .description('secrets that definitions refer to; values never come out')
+    .description('manage secrets that definitions refer to; values are never shown')
   const list = secrets.command('list', { isDefault: true }).description('list names and versions')
   addList(list, cli, {
     operation: 'listSecrets',
@@ -27,8 +27,8 @@ export function addSecretCommands(program: Command, cli: Cli): void {
   const set = secrets
     .command('set')
     .argument('<name>', 'what definitions write as { ref: name }')
-    .description('keep a value, from stdin or typed unseen')
-    .option('--pending', 'keep it beside the current value until a rotation takes it over')
+    .description('store a value, from stdin or a prompt')
+    .option('--pending', 'store it beside the current value until a rotation promotes it')
   handle<{ pending?: boolean }>(set, cli, async (session, { pending }, name) => {
     const value = await readSecret(session, `Value of ${name} (not shown): `)
     if (value === '')
@@ -37,13 +37,13 @@ export function addSecretCommands(program: Command, cli: Cli): void {
     const answer = await session.api.post<Answer<'setSecret'>>('/v1/secrets', body)
     const waits = pending === true ? '; it waits until it is verified or promoted' : ''
     session.show(answer, () =>
-      session.out.line(`${answer.name} is kept as version ${answer.version}${waits}`),
+      session.out.line(`${answer.name} is stored as version ${answer.version}${waits}`),
     )
   })
   action({
     verb: 'promote',
     on: ['name', 'its name'],
-    description: 'put the pending value in use',
+    description: 'make the pending value current',
     operation: 'promoteSecret',
     options: [
       [
@@ -52,25 +52,25 @@ export function addSecretCommands(program: Command, cli: Cli): void {
         { default: '0s' },
       ],
     ],
-    say: ({ name, version }) => `${name} is in use as version ${version}`,
+    say: ({ name, version }) => `${name} is now current, as version ${version}`,
   })(secrets, cli)
   const rewrap = secrets
     .command('rewrap')
-    .description('seal all secrets with the current master key; the start of a node does so too')
+    .description('encrypt all secrets with the current master key; the start of a node does so too')
   handle(rewrap, cli, async (session) => {
     const answer = await session.api.post<Answer<'rewrapSecrets'>>('/v1/secrets/rewrap', {})
     session.show(answer, ({ rewrapped, unreadable }) => {
-      session.out.line(`${rewrapped} sealed anew with the current master key`)
+      session.out.line(`${rewrapped} encrypted again with the current master key`)
       for (const name of unreadable)
         session.out.line(
-          `${name} does not open: start the node with its key in MILLRACE_MASTER_KEYS_OLD, or set it again`,
+          `${name} cannot be decrypted: start the node with its key in MILLRACE_MASTER_KEYS_OLD, or set it again`,
         )
     })
   })
   const remove = secrets
     .command('delete')
     .argument('<name>', 'its name')
-    .description('forget a secret; what refers to it fails from now on')
+    .description('delete a secret; definitions that refer to it fail from now on')
   handle(remove, cli, async (session, _options, name) => {
     await session.api.delete(`/v1/secrets/${encodeURIComponent(String(name))}`)
     session.show({ name, deleted: true }, () => session.out.line(`${name} is forgotten`))
@@ -78,7 +78,7 @@ export function addSecretCommands(program: Command, cli: Cli): void {
 }
 
 export function addKeyCommands(program: Command, cli: Cli): void {
-  const keys = program.command('keys').description('keys for the API: made, listed, revoked')
+  const keys = program.command('keys').description('manage API keys')
   const list = keys
     .command('list', { isDefault: true })
     .description('list keys; their text is never shown again')
@@ -97,19 +97,14 @@ export function addKeyCommands(program: Command, cli: Cli): void {
   })
   const create = keys
     .command('create')
-    .argument('<name>', 'what it is for')
-    .description('make a key; its text is shown this once')
+    .argument('<name>', 'a description')
+    .description('create a key; its text is shown only once')
     .addOption(
-      new Option('--role <role>', 'what it may do')
-        .choices(['viewer', 'operator', 'admin'])
-        .default('viewer'),
+      new Option('--role <role>', 'its role').choices(['viewer', 'operator', 'admin']).default('viewer'),
     )
-    .option(
-      '--permission <name...>',
-      'what else it may do in workflows, such as triage.approve; may be given again',
-    )
-    .option('--expires <duration>', 'how long it works, such as 30d')
-    .option('--tenant <name>', 'another tenant than one’s own')
+    .option('--permission <name...>', 'a permission in workflows, such as triage.approve; may be repeated')
+    .option('--expires <duration>', 'how long it is valid, such as 30d')
+    .option('--tenant <name>', 'the tenant, if it is not your own')
   interface CreateOptions {
     readonly role: string
     readonly permission?: readonly string[]
@@ -130,7 +125,7 @@ export function addKeyCommands(program: Command, cli: Cli): void {
       session.out.note(`${answer.role} key ‘${answer.name}’ (${answer.id}); it is not shown again`)
     })
   })
-  const revoke = keys.command('revoke').argument('<id>', 'its id').description('make a key useless at once')
+  const revoke = keys.command('revoke').argument('<id>', 'its id').description('revoke a key immediately')
   handle(revoke, cli, async (session, _options, id) => {
     await session.api.delete(`/v1/keys/${encodeURIComponent(String(id))}`)
     session.show({ id, revoked: true }, () => session.out.line(`${id} is revoked`))
@@ -138,9 +133,7 @@ export function addKeyCommands(program: Command, cli: Cli): void {
 }
 
 export function addTenantCommands(program: Command, cli: Cli): void {
-  const tenants = program
-    .command('tenants')
-    .description('the walls between customers; needs the node’s admin key')
+  const tenants = program.command('tenants').description('manage tenants; needs the node’s admin key')
   const list = tenants.command('list', { isDefault: true }).description('list tenants')
   addList(list, cli, {
     operation: 'listTenants',
@@ -153,18 +146,18 @@ export function addTenantCommands(program: Command, cli: Cli): void {
   })
   action({
     verb: 'create',
-    on: ['name', 'small letters, digits and hyphens'],
-    description: 'make a tenant',
+    on: ['name', 'lower-case letters, digits and hyphens'],
+    description: 'create a tenant',
     operation: 'createTenant',
-    options: [['--description <text>', 'who it is']],
-    say: ({ name }) => `tenant ${name} is there`,
+    options: [['--description <text>', 'a description']],
+    say: ({ name }) => `tenant ${name} is created`,
   })(tenants, cli)
 }
 
 export const addConfirmCopyCommand = action({
   verb: 'confirm-copy',
-  on: ['code', 'the code that /readyz, the log and the page of the paused node name'],
-  description: 'let a paused node run on a copied data file or with another master key, without a restart',
+  on: ['code', 'the code that /readyz, the log and the page of the paused node show'],
+  description: 'let a paused node run with a copied data file or another master key, without a restart',
   operation: 'confirmCopy',
   say: () => 'the node runs',
 })
@@ -172,8 +165,8 @@ export const addConfirmCopyCommand = action({
 export function addConsoleCommand(program: Command, cli: Cli): void {
   const command = program
     .command('console')
-    .description('print a fresh link that signs in to the console, once, within an hour')
-    .option('--open', 'open it in the browser too')
+    .description('print a link that signs in to the console, once, within an hour')
+    .option('--open', 'also open it in the browser')
   handle<{ open?: boolean }>(command, cli, async (session, { open }) => {
     const answer = await session.api.post<Answer<'makeSignInLink'>>('/v1/session/links')
     session.show(answer, () => session.out.line(answer.url))

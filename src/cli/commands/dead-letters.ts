@@ -15,7 +15,7 @@ const LETTER = ['id', 'a dead letter'] as const
 export const addDeadLetterCommands = resource({
   command: 'dead-letters',
   on: ['id', 'one dead letter, with its event and its attempts'],
-  description: 'list what failed for good, newest first, show one, or act on one',
+  description: 'list dead letters, newest first, show one, or act on one',
   list: {
     operation: 'listDeadLetters',
     filters: [
@@ -26,14 +26,14 @@ export const addDeadLetterCommands = resource({
       formerFilterOption,
       ['--cause <cause>', 'only of this group'],
       ['--with-key <key>', 'only under this idempotency key', { as: 'key' }],
-      ['--correlation <id>', 'only of this chain of causes', { as: 'correlationId' }],
+      ['--correlation <id>', 'only with this correlation id', { as: 'correlationId' }],
       ['--severity <severity>', 'only of this severity'],
       [
         '--from <when>',
-        'only those that died since: a time, or how long ago, such as 2h',
+        'only those dead-lettered since: a time, or how long ago, such as 2h',
         { isMoment: true },
       ],
-      ['--to <when>', 'only those that died before', { isMoment: true }],
+      ['--to <when>', 'only those dead-lettered before', { isMoment: true }],
     ],
     check: refuseReason,
     columns: [
@@ -73,7 +73,7 @@ export const addDeadLetterCommands = resource({
   },
   actions: [
     (letters, cli) => {
-      const groups = letters.command('groups').description('count dead letters by what went wrong')
+      const groups = letters.command('groups').description('count dead letters by cause')
       addList(groups, cli, {
         operation: 'listDeadLetterGroups',
         isWhole: true,
@@ -95,11 +95,11 @@ export const addDeadLetterCommands = resource({
     action({
       verb: 'replay',
       on: LETTER,
-      description: 'do the work again, through the ledger',
+      description: 'replay a dead letter, through the ledger',
       operation: 'replayDeadLetter',
       options: [
-        ['--force', 'also after replays in vain'],
-        ['--again', 'make an effect that is there once more; say why'],
+        ['--force', 'also after three failed replays'],
+        ['--again', 'repeat an effect that already happened; needs a reason'],
         REASON,
       ],
       asksWhy: true,
@@ -109,7 +109,7 @@ export const addDeadLetterCommands = resource({
     action({
       verb: 'ready',
       on: LETTER,
-      description: 'mark it as looked at and ready to be replayed',
+      description: 'mark a dead letter as ready to be replayed',
       operation: 'readyDeadLetter',
       options: [REASON],
       asksWhy: true,
@@ -118,7 +118,7 @@ export const addDeadLetterCommands = resource({
     action({
       verb: 'discard',
       on: LETTER,
-      description: 'give it up for good',
+      description: 'discard a dead letter',
       operation: 'discardDeadLetter',
       options: [NEEDED_REASON],
       asksWhy: true,
@@ -133,10 +133,10 @@ function addEdit(letters: Command, cli: Cli): void {
   const edit = letters
     .command('edit')
     .argument('<id>', 'a dead letter')
-    .description('give it another payload; the key stays, the original is kept')
+    .description('edit the payload of a dead letter; the key and the original stay')
     .requiredOption('--data <file>', 'the payload as JSON; - reads stdin')
-    .requiredOption('--reason <text>', 'why; it is kept')
-    .option('--replay', 'do the work again with it at once')
+    .requiredOption('--reason <text>', 'the reason (recorded)')
+    .option('--replay', 'also replay it with the new payload')
   handle<{ data: string; reason: string; replay?: boolean }>(edit, cli, async (session, options, given) => {
     const id = String(given)
     const { reason } = options

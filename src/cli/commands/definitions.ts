@@ -35,7 +35,7 @@ export function addDefinitionCommands(program: Command, cli: Cli): void {
     .command('plan')
     .argument('[folder]', FOLDER)
     .description('show what applying the folder would change')
-    .option('--prune', 'also remove what the folder no longer has')
+    .option('--prune', 'also remove definitions that the folder no longer contains')
   handle<ApplyOptions>(plan, cli, async (session, { prune = false }, folder) => {
     const { files, functions, findings } = await readFiles(session, folder)
     const answer = await planFiles(session, { files, functions, findings, prune })
@@ -46,17 +46,17 @@ export function addDefinitionCommands(program: Command, cli: Cli): void {
   const apply = program
     .command('apply')
     .argument('[folder]', FOLDER)
-    .description('put the folder in force, after showing what changes')
-    .option('--prune', 'also remove what the folder no longer has')
-    .option('--reason <text>', 'why; it is kept')
-    .option('-y, --yes', 'do not ask')
+    .description('deploy the folder, after showing the changes')
+    .option('--prune', 'also remove definitions that the folder no longer contains')
+    .option('--reason <text>', 'the reason (recorded)')
+    .option('-y, --yes', 'do not ask for confirmation')
   handle<ApplyOptions>(apply, cli, applyFolder)
 
   const rollback = program
     .command('rollback')
     .argument('<version>', 'a number from ‘millrace versions’')
-    .description('put an earlier version of all definitions in force again')
-    .option('--reason <text>', 'why; it is kept')
+    .description('deploy an earlier version of all definitions')
+    .option('--reason <text>', 'the reason (recorded)')
   handle<ApplyOptions>(rollback, cli, async (session, { reason }, version) => {
     if (!/^\d{1,9}$/.test(String(version)))
       throw usageError(`‘${version}’ is not a version`, 'Write its number.')
@@ -85,8 +85,8 @@ export function addDefinitionCommands(program: Command, cli: Cli): void {
 
   const definitions = program
     .command('definitions')
-    .argument('[name]', 'one of them; where several have the name, <kind>/<name>')
-    .description('list the definitions in force, or print one as YAML')
+    .argument('[name]', 'one definition; if several have the name, <kind>/<name>')
+    .description('list the deployed definitions, or print one as YAML')
   const columns: Columns<Item> = [
     ['KIND', (one) => one.kind],
     ['NAME', (one) => one.name, 12],
@@ -98,15 +98,15 @@ export function addDefinitionCommands(program: Command, cli: Cli): void {
   addList(definitions, cli, { operation: 'listDefinitions', isWhole: true, columns }, printDefinition)
 
   for (const [verb, description] of [
-    ['pause', 'keep the work of a route, or the events of a source, without running it'],
-    ['resume', 'let it run again, with what was kept'],
-    ['disable', 'skip the work of a route, refuse the senders of a source'],
+    ['pause', 'pause a route or source: events are stored, and their jobs wait'],
+    ['resume', 'resume a route or source, with everything that waited'],
+    ['disable', 'disable a route (skip its jobs) or a source (refuse its senders)'],
   ] as const) {
     const command = program
       .command(verb)
-      .argument('<name>', 'a route or source; where both have the name, route/<name> or source/<name>')
+      .argument('<name>', 'a route or source; if both have the name, route/<name> or source/<name>')
       .description(description)
-      .option('--reason <text>', 'why; it is kept')
+      .option('--reason <text>', 'the reason (recorded)')
     handle<{ reason?: string }>(command, cli, async (session, { reason }, name) => {
       const item = await findDefinition(session, String(name), ['route', 'source'])
       const path = `/v1/definitions/${item.kind}/${encodeURIComponent(item.name)}/${verb}`
@@ -305,7 +305,7 @@ function printPlan(session: Session, plan: Plan, files: readonly DefinitionFile[
 }
 
 function printApplied(session: Session, applied: Applied): void {
-  session.out.line(`version ${applied.version} is in force (${applied.hash})`)
+  session.out.line(`version ${applied.version} is deployed (${applied.hash})`)
 }
 
 // --- What is deployed
@@ -333,7 +333,7 @@ async function findDefinition(session: Session, given: string, allowed: readonly
   }
   throw new CliError(`there is no ${(kinds.length > 0 ? kinds : allowed).join(' or ')} ‘${name}’`, {
     ending: 'notFound',
-    next: '‘millrace definitions’ lists what is in force.',
+    next: '‘millrace definitions’ lists the deployed ones.',
   })
 }
 

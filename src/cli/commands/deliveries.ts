@@ -13,7 +13,7 @@ import { perSecondOption, replay } from './replay.ts'
 
 export const addDeliveryCommands = resource({
   command: 'deliveries',
-  on: ['id', 'one delivery, with every try and how each answer began'],
+  on: ['id', 'one delivery, with every attempt and the beginning of each response'],
   description: 'list deliveries to endpoints, newest first, show one, or act on some',
   list: {
     operation: 'listDeliveries',
@@ -21,8 +21,8 @@ export const addDeliveryCommands = resource({
       ['--subscription <name>', 'only to this endpoint'],
       ['--state <state>', 'only in this state', { choices: DELIVERY_STATES }],
       ['--event <id>', 'only of this event', { as: 'eventId' }],
-      ['--from <when>', 'only those made since: a time, or how long ago, such as 2h', { isMoment: true }],
-      ['--to <when>', 'only those made before', { isMoment: true }],
+      ['--from <when>', 'only those created since: a time, or how long ago, such as 2h', { isMoment: true }],
+      ['--to <when>', 'only those created before', { isMoment: true }],
     ],
     columns: [
       ['MADE', (one, { out }) => out.time(one.createdAt)],
@@ -30,8 +30,8 @@ export const addDeliveryCommands = resource({
       ['SUBSCRIPTION', (one) => one.subscription, 10],
       ['SUBJECT', (one) => one.subject, 12],
       ['STATE', (one, { out }) => out.state(one.state)],
-      ['TRIES', (one) => one.attempts, 'right'],
-      ['ANSWER', (one) => one.httpStatus, 'right'],
+      ['ATTEMPTS', (one) => one.attempts, 'right'],
+      ['RESPONSE', (one) => one.httpStatus, 'right'],
       ['NEXT', (one, { out }) => (one.processedAt === undefined ? out.time(one.dueAt) : null)],
       ['ERROR', (one) => one.error ?? '', 10],
     ],
@@ -49,7 +49,7 @@ export const addDeliveryCommands = resource({
       ['made', out.time(one.createdAt)],
       ['next', one.processedAt === undefined ? out.time(one.dueAt) : null],
       ['over', one.processedAt === undefined ? null : out.time(one.processedAt)],
-      ['answer', one.httpStatus],
+      ['response', one.httpStatus],
       ['class', one.class],
       ['error', one.error],
       ['dead letter', one.deadLetterId],
@@ -70,8 +70,8 @@ export const addDeliveryCommands = resource({
     addRetry,
     action({
       verb: 'cancel',
-      on: ['id', 'a delivery that is not over'],
-      description: 'do not send it any more',
+      on: ['id', 'a delivery that has not ended'],
+      description: 'cancel a delivery',
       operation: 'cancelDelivery',
       options: [NEEDED_REASON],
       say: ({ id, state }) => `${id} is ${state}`,
@@ -82,19 +82,19 @@ export const addDeliveryCommands = resource({
 function addRetry(deliveries: Command, cli: Cli): void {
   const retry = deliveries
     .command('retry')
-    .argument('[id]', 'a delivery; or choose dead ones by the options')
-    .description('send again: one, or all dead ones of a subscription, after showing what would happen')
+    .argument('[id]', 'a delivery; or select dead ones with options')
+    .description('send again: one delivery, or all dead ones of a subscription, after a preview')
     .option('--subscription <name>', 'the dead ones of this subscription')
     .option('--class <class>', 'those with this failure class')
     .option('--cause <cause>', 'those of this group of dead letters')
-    .option('--from <when>', 'those that died since: a time, or how long ago, such as 2h')
-    .option('--to <when>', 'those that died before')
-    .option('--force', 'also those that were replayed in vain')
+    .option('--from <when>', 'those dead-lettered since: a time, or how long ago, such as 2h')
+    .option('--to <when>', 'those dead-lettered before')
+    .option('--force', 'also those with three failed replays')
     .option('--dry-run', 'only show what would happen')
     .addOption(perSecondOption())
     .addOption(whyOption())
     .addOption(formerWhyOption())
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'do not ask for confirmation')
   handle<RetryOptions>(retry, cli, (session, options, id) =>
     id === undefined ? retryMany(session, options) : retryOne(session, id, options),
   )
@@ -126,7 +126,7 @@ async function retryOne(session: Session, id: string, options: RetryOptions): Pr
   )
   session.show(answer, () => {
     const { how, deliveryId } = answer
-    session.out.line(how === 'hurried' ? `${id} goes out now` : `${id} goes out again as ${deliveryId}`)
+    session.out.line(how === 'hurried' ? `${id} is sent now` : `${id} is sent again as ${deliveryId}`)
   })
 }
 

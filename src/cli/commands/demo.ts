@@ -15,13 +15,13 @@ const LOOK_MS = 250
 export function addDemoCommand(program: Command, cli: Cli): void {
   const demo = program
     .command('demo')
-    .description('send a stream of signed samples, while the demo definitions are in force')
+    .description('send a stream of signed samples, while the demo definitions are deployed')
     .addOption(new Option('--count <n>', 'how many').default(60).argParser(wholeNumber(1, DEMO_COUNT_MAX)))
     .addOption(
-      new Option('--per-second <n>', 'how quickly').default(5).argParser(wholeNumber(1, DEMO_PER_SECOND_MAX)),
+      new Option('--per-second <n>', 'the rate').default(5).argParser(wholeNumber(1, DEMO_PER_SECOND_MAX)),
     )
   handle<DemoOptions>(demo, cli, runDemo)
-  const stop = demo.command('stop').description('end the stream')
+  const stop = demo.command('stop').description('stop the stream')
   handle(stop, cli, async (session) => {
     const state = await session.api.post<Answer<'getDemo'>>('/v1/demo/stop')
     session.show(state, () => session.out.line(`${state.sent} were sent`))
@@ -42,7 +42,7 @@ async function runDemo(session: Session, { count, perSecond }: DemoOptions): Pro
       await wait(LOOK_MS, undefined, { signal: session.signal })
     }
   } catch (error) {
-    if (session.signal.aborted) progress.end('it goes on; ‘millrace demo stop’ ends it')
+    if (session.signal.aborted) progress.end('it continues; ‘millrace demo stop’ stops it')
     throw error
   } finally {
     progress.end()

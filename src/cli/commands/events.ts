@@ -28,8 +28,8 @@ interface EventOptions extends ListOptions {
 export function addEventCommands(program: Command, cli: Cli): void {
   const events = program
     .command('events')
-    .argument('[id]', 'one event, with everything that followed from it')
-    .description('list events, newest first, or tell one event’s story')
+    .argument('[id]', 'one event, with everything that it caused')
+    .description('list events, newest first, or show one with its timeline')
     .option(
       '-q, --q <text>',
       'only with this text in id, subject, source, object, dedup key or payload, or with this effect key',
@@ -37,12 +37,12 @@ export function addEventCommands(program: Command, cli: Cli): void {
     .option('--source <name>', 'only of this source')
     .option('--subject <subject>', 'only with this subject')
     .option('--object <id>', 'only about this object')
-    .option('--correlation <id>', 'only of this chain of causes')
+    .option('--correlation <id>', 'only with this correlation id')
     .option('--from <when>', 'only those received since: a time, or how long ago, such as 2h')
     .option('--to <when>', 'only those received before')
-    .option('--unmatched', 'only those that no route wanted')
+    .option('--unmatched', 'only unmatched events')
     .option('--system', 'also the events about Millrace itself')
-    .option('-f, --follow', 'go on with what arrives, until Ctrl-C')
+    .option('-f, --follow', 'show new events as they arrive, until Ctrl-C')
     .addOption(limitOption())
   handle<EventOptions>(events, cli, (session, options, id) =>
     id === undefined ? listEvents(session, options) : showEvent(session, options, id),
@@ -50,7 +50,7 @@ export function addEventCommands(program: Command, cli: Cli): void {
   const explain = program
     .command('explain')
     .argument('<event>', 'its id')
-    .description('say who matched an event, who did not, and why')
+    .description('show which routes matched an event, which did not, and why')
   handle(explain, cli, (session, _options, id) => explainEvent(session, String(id)))
 }
 
@@ -121,8 +121,8 @@ async function followEvents(
     (filter.subject === undefined || change.subject === filter.subject) &&
     (filter.unmatched !== true || change.matched === 0)
   for await (const message of await session.api.stream()) {
-    if (message.type === 'gap') out.note('some events were too quick to be told; the list has them')
-    if (message.type === 'disconnected') out.note('the connection was lost; trying again')
+    if (message.type === 'gap') out.note('some live events were missed; the list has them')
+    if (message.type === 'disconnected') out.note('the connection was lost; reconnecting')
     if (message.type !== 'changes') continue
     for (const change of message.changes) {
       if (change.type !== 'event' || !isWanted(change)) continue
@@ -159,7 +159,7 @@ async function showEvent(session: Session, options: EventOptions, id: string): P
       ['payload', event.payloadHash],
     ])
     const untold = event.consumers.length - event.story.length
-    if (untold > 0) out.line(`\n${untold} older work items are not shown; --json lists them.`)
+    if (untold > 0) out.line(`\n${untold} older jobs are not shown; --json lists them.`)
     for (const work of event.story) {
       out.line()
       const { text, paint } = out.state(work.state)
@@ -187,7 +187,7 @@ async function showEvent(session: Session, options: EventOptions, id: string): P
       out.line(`${out.colors.dim('then')} ${next.subject}  ${next.id}  ${consumersOf(next)}`)
     }
     if (event.story.length === 0 && event.matched === 0)
-      out.line('\nNo route wanted it; ‘millrace explain’ says why.')
+      out.line('\nNo route selected it; ‘millrace explain’ says why.')
     out.line()
     out.line(prettyJson(event.data))
   })
@@ -213,13 +213,13 @@ export type Reason = Answer<'explainEvent'>['consumers'][number]['why'][number]
 
 const VERDICTS: Readonly<Record<string, string>> = {
   matched: 'matched',
-  'would-match': 'would match now; it was not in force when the event was accepted',
-  'gave-way': 'gives way: another route that says `fanOut: first` is written before it',
-  ambiguous: 'wants it, as others do, and one of them says `fanOut: one`: nobody runs',
-  subject: 'its subjects do not fit',
+  'would-match': 'would match now; it was not deployed when the event was accepted',
+  'gave-way': 'not used: an earlier route has `fanOut: first`',
+  ambiguous: 'several routes match, and one of them has `fanOut: one`: none runs',
+  subject: 'its subjects do not match',
   condition: 'its condition does not hold',
   error: 'its condition failed',
-  kept: 'the event is kept, and matched when the source goes on',
+  kept: 'the event is stored and will be matched when the source is resumed',
   unmatchable: 'the event could not be matched; its dead letter says why',
 }
 
@@ -240,7 +240,7 @@ async function explainEvent(session: Session, id: string): Promise<void> {
       const status = consumer.status === 'active' ? '' : out.colors.yellow(` (${consumer.status})`)
       const verdict =
         isKept && consumer.verdict === 'would-match'
-          ? 'would match when the source goes on'
+          ? 'would match when the source is resumed'
           : (VERDICTS[consumer.verdict] ?? consumer.verdict)
       out.line(`${mark}  ${out.colors.bold(consumer.name)}${status}  ${verdict}`)
       if (consumer.verdict === 'subject') out.line(`       ${consumer.patterns.join(', ')}`)

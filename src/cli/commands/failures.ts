@@ -8,14 +8,14 @@ import { consumerText } from '../text.ts'
 export const addFailureCommands = resource({
   command: 'failures',
   on: ['id', 'one failure'],
-  description: 'list what went wrong, newest first, or show one',
+  description: 'list failures, newest first, or show one',
   list: {
     operation: 'listFailures',
     filters: [
       ['--state <state>', 'only in this state', { choices: FAILURE_STATES }],
       ['--consumer <route>', 'only of this route'],
       ['--class <class>', 'only with this failure class', { choices: FAILURE_CLASSES }],
-      ['--cause <cause>', 'only what this escalation counts: its cause'],
+      ['--cause <cause>', 'only of this escalation: its cause'],
     ],
     columns: [
       ['SINCE', (one, { out }) => out.time(one.createdAt)],
@@ -23,7 +23,7 @@ export const addFailureCommands = resource({
       ['STATE', (one, { out }) => out.state(one.state)],
       ['CONSUMER', (one) => consumerText(one.consumer), 10],
       ['CLASS', (one) => one.class],
-      ['TRIES', (one) => one.attempts, 'right'],
+      ['ATTEMPTS', (one) => one.attempts, 'right'],
       ['ERROR', (one) => one.lastError, 12],
     ],
     empty: 'No failures.',
@@ -41,7 +41,7 @@ export const addFailureCommands = resource({
       ['work', one.workId],
       ['key', one.key],
       ['attempts', one.attempts],
-      ['tried again', one.willRetryAt === null ? null : out.time(one.willRetryAt)],
+      ['next attempt', one.willRetryAt === null ? null : out.time(one.willRetryAt)],
       ['cause', one.cause],
     ],
   },
@@ -50,7 +50,7 @@ export const addFailureCommands = resource({
 export const addEscalationCommands = resource({
   command: 'escalations',
   on: ['id', 'one escalation'],
-  description: 'list what people should look at, newest first, show one, or acknowledge one',
+  description: 'list escalations, newest first, show one, or acknowledge one',
   list: {
     operation: 'listEscalations',
     filters: [
@@ -91,10 +91,10 @@ export const addEscalationCommands = resource({
     action({
       verb: 'ack',
       on: ['id', 'an escalation'],
-      description: 'take it over; what fails of its cause afterwards raises another one',
+      description: 'acknowledge an escalation; a later failure of its cause raises another one',
       operation: 'acknowledgeEscalation',
-      options: [['--note <text>', 'what you know or do about it; it is kept']],
-      say: (one, _session, id) => `${id} is ${one.state} by ${one.acknowledgedBy ?? 'somebody'}`,
+      options: [['--note <text>', 'what you know or do about it (recorded)']],
+      say: (one, _session, id) => `${id} is ${one.state} by ${one.acknowledgedBy ?? 'another user'}`,
     }),
   ],
 })

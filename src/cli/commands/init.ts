@@ -41,8 +41,8 @@ event: { id: payload.reference, objectType: invoice, objectId: payload.reference
 export function addInitCommand(program: Command, cli: Cli): void {
   const init = program
     .command('init')
-    .argument('[folder]', 'where to write them', 'flows')
-    .description('write a folder with a source and a route to begin with')
+    .argument('[folder]', 'the folder to create', 'flows')
+    .description('create a folder with a first source and route')
   handle(init, cli, (session, _options, folder = 'flows') => writeFlows(session, folder), { isLocal: true })
 }
 

@@ -89,7 +89,7 @@ test('a failed step is retried', async () => {
   server.vendor.outcome = answering(422)
   const id = await server.open('step_failed')
   server.vendor.outcome = answering(201)
-  expect(await words('instances', 'retry', id, '--reason', 'mended')).toMatch(/^firing 1 goes on as wrk_/)
+  expect(await words('instances', 'retry', id, '--reason', 'mended')).toMatch(/^firing 1 continues as wrk_/)
   await server.seen((change) => change.id === id && change.marking.review === 1)
   expect(await words('instances', 'cancel', id, '--reason', 'done')).toBe(`${id} is cancelled: review\n`)
 })
@@ -115,7 +115,7 @@ test('orphans are listed, assigned to an instance and discarded', async () => {
   await server.seen((change) => change.id === id)
   expect(await words('orphans', 'discard', second, '--reason', 'x')).toMatch(/state +discarded/)
   expect(await words('orphans', second)).toMatch(/note +x/)
-  expect(await words('orphans', 'retry', 'triage')).toBe('0 tried, 0 found their instance\n')
+  expect(await words('orphans', 'retry', 'triage')).toBe('0 retried, 0 found their instance\n')
   const gone = ['orphans', 'correlate', second, '--instance', id]
   expect((await run(gone)).code).toBe(EXIT.conflict.code)
 })

@@ -27,15 +27,12 @@ export function addInstanceCommands(program: Command, cli: Cli): void {
     .command('instances')
     .argument('[id]', 'one instance, with its data and its history')
     .description('list the instances of a workflow, show one as it is or was, or act on one')
-    .option('--at <moment>', 'as it was: an instant, or the number of a step')
-    .option('--workflow <name>', 'list those of this workflow')
+    .option('--at <moment>', 'its state at an instant, or after the step with this number')
+    .option('--workflow <name>', 'only of this workflow')
     .addOption(new Option('--state <state>', 'only in this state').choices(INSTANCE_STATES))
     .option('--place <place>', 'only active ones with a token there')
     .addOption(
-      new Option('--attention <why>', 'only those that a person should look at').choices([
-        ...ATTENTIONS,
-        'any',
-      ]),
+      new Option('--attention <why>', 'only those that need attention').choices([...ATTENTIONS, 'any']),
     )
     .addOption(limitOption())
   handle<InstanceOptions>(instances, cli, (session, options, id) =>
@@ -44,18 +41,18 @@ export function addInstanceCommands(program: Command, cli: Cli): void {
 
   const act = (verb: string, description: string) =>
     instances.command(verb).argument('<id>', 'an instance').description(description)
-  const withReason = (command: Command) => command.option('--reason <text>', 'why; it is kept')
+  const withReason = (command: Command) => command.option('--reason <text>', 'the reason (recorded)')
 
-  const why = act('why', 'say why transitions can or cannot fire').argument('[transition]', 'only this one')
+  const why = act('why', 'show why transitions can or cannot fire').argument('[transition]', 'only this one')
   handle(why, cli, (session, _options, id, transition) => explain(session, String(id), transition))
 
-  const history = act('history', 'everything that happened to it, oldest first').addOption(limitOption())
+  const history = act('history', 'list everything that happened to it, oldest first').addOption(limitOption())
   handle<ListOptions>(history, cli, (session, options, id) => listHistory(session, String(id), options.limit))
 
-  const fire = act('fire', 'fire a transition by hand')
+  const fire = act('fire', 'fire a transition manually')
     .argument('<transition>', 'its name')
-    .option('--input <file>', 'what the transition asks for, as JSON; - reads stdin')
-    .option('--comment <text>', 'kept in the history')
+    .option('--input <file>', 'the input of the transition, as JSON; - reads stdin')
+    .option('--comment <text>', 'a comment, recorded in the history')
   handle<{ input?: string; comment?: string }>(fire, cli, async (session, options, id, transition) => {
     const { input, comment } = options
     const answer = await session.api.post<InstanceDetail>(pathOf(String(id), 'fire'), {
@@ -66,9 +63,9 @@ export function addInstanceCommands(program: Command, cli: Cli): void {
     session.show(answer, () => printLine(session, answer))
   })
 
-  const move = withReason(act('move', 'move tokens, past every transition'))
-    .requiredOption('--from <place...>', 'where they are; a place may be named again')
-    .requiredOption('--to <place...>', 'where they go')
+  const move = withReason(act('move', 'move tokens without firing a transition'))
+    .requiredOption('--from <place...>', 'their current places; a place may be repeated')
+    .requiredOption('--to <place...>', 'their new places')
   handle<{ from: readonly string[]; to: readonly string[]; reason?: string }>(
     move,
     cli,
@@ -81,32 +78,32 @@ export function addInstanceCommands(program: Command, cli: Cli): void {
 
   const edit = withReason(act('edit', 'change its data; --dry-run shows the difference first'))
     .option('--set <path=json...>', 'such as data.city="Ulm" or data.count=3')
-    .option('--remove <path...>', 'fields that go')
+    .option('--remove <path...>', 'fields to remove')
     .option('--dry-run', 'only show what would change')
   handle<EditOptions>(edit, cli, (session, options, id) => editData(session, String(id), options))
 
-  const retry = withReason(act('retry', 'go on at the step that failed')).addOption(
-    new Option('--firing <number>', 'which, where several failed').argParser(wholeNumber(1, FIRING_MAX)),
+  const retry = withReason(act('retry', 'retry the step that failed')).addOption(
+    new Option('--firing <number>', 'the firing, if several failed').argParser(wholeNumber(1, FIRING_MAX)),
   )
   handle<{ firing?: number; reason?: string }>(retry, cli, async (session, { firing, reason }, id) => {
     const body = { ...(firing !== undefined && { firing }), ...given(reason) }
     const answer = await decide<Answer<'retryInstance'>>(session, String(id), 'retry', body)
-    session.show(answer, () => session.out.line(`firing ${answer.firing} goes on as ${answer.workId}`))
+    session.show(answer, () => session.out.line(`firing ${answer.firing} continues as ${answer.workId}`))
   })
 
   action({
     verb: 'cancel',
     on: ['id', 'an instance'],
-    description: 'end it; nothing that was done is undone',
+    description: 'cancel it; completed steps are not undone',
     operation: 'cancelInstance',
     options: [REASON],
     asksWhy: true,
     print: (one, session) => printLine(session, one),
   })(instances, cli)
 
-  const migrate = withReason(act('migrate', 'bring it to the version in force')).option(
+  const migrate = withReason(act('migrate', 'migrate it to the deployed version')).option(
     '--dry-run',
-    'only say what would change',
+    'only show what would change',
   )
   handle<{ dryRun?: boolean; reason?: string }>(migrate, cli, async (session, { dryRun, reason }, id) => {
     const body = { ...(dryRun === true && { dryRun }), ...given(reason) }
@@ -149,7 +146,7 @@ async function editData(session: Session, id: string, options: EditOptions): Pro
 /** A value that is not JSON is meant as text: shells remove the quotes. */
 function readSetting(text: string): { readonly path: string; readonly value: JsonValue } {
   const at = text.indexOf('=')
-  if (at <= 0) throw usageError(`‘${text}’ does not say a path and a value`, 'Write data.city="Ulm".')
+  if (at <= 0) throw usageError(`‘${text}’ is not a path with a value`, 'Write data.city="Ulm".')
   const value = text.slice(at + 1)
   try {
     return { path: text.slice(0, at), value: parseJson(value) }

@@ -104,7 +104,7 @@ describe('millrace connections', () => {
     expect((await run(['connections', '--status', 'active', '--json'])).stdout).not.toContain('pending')
     const one = await run(['connections', 'depot'])
     expect(one.stdout).toContain('9 of 10 left, 60/min')
-    expect(one.stdout).toContain('1 of 1 looks went well')
+    expect(one.stdout).toContain('1 of 1 checks passed')
     expect(one.stderr).toContain('millrace connections test depot')
   })
 
@@ -255,6 +255,6 @@ test('[IA9] millrace providers lists systems, shows one with its operations, and
   expect(stdout).toMatch(/order\.book\s+POST\s+\/orders\s+native\s+write/)
   const stdin = 'name: depot\nbaseUrl: https://depot.example.com\n'
   expect((await run(['providers', 'create', '-f', '-'], { stdin })).stdout).toBe(
-    'depot is in force (version 4)\n',
+    'depot is deployed (version 4)\n',
   )
 })

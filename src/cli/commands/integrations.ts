@@ -23,7 +23,7 @@ import { printResponse } from './deliveries.ts'
 const addProviders = resource({
   command: 'providers',
   on: ['name', 'one provider, with its operations'],
-  description: 'list the systems that connections may lead to, or show one',
+  description: 'list providers, or show one',
   list: {
     operation: 'listProviders',
     isWhole: true,
@@ -50,8 +50,8 @@ const addProviders = resource({
       ['sign-in', one.auth.join(' ')],
       ['limits', bucketsText(one.buckets)],
       ['test', one.canProbe ? 'by one call that changes nothing' : 'cannot be tested by a call'],
-      ['new secrets', one.canRotate ? 'made by its own API' : 'brought by a person'],
-      ['kept by', one.managedBy],
+      ['new secrets', one.canRotate ? 'created by its own API' : 'set by an operator'],
+      ['managed by', one.managedBy],
     ],
     more: ({ operations }, session) => {
       if (operations.length === 0) return
@@ -70,11 +70,8 @@ const addProviders = resource({
     },
   },
   actions: [
-    addCreate(
-      'putProvider',
-      'Provider',
-      'describe a provider, or describe it anew, from a file',
-      (made, { out }) => out.line(`${made.item.name} is in force (version ${made.version})`),
+    addCreate('putProvider', 'Provider', 'create or replace a provider, from a file', (made, { out }) =>
+      out.line(`${made.item.name} is deployed (version ${made.version})`),
     ),
   ],
 })
@@ -96,7 +93,7 @@ interface CircuitOptions {
 const addConnections = resource({
   command: 'connections',
   on: ['name', 'one connection, with its health, its circuit and its limits'],
-  description: 'list accounts at other systems, show one, or act on one',
+  description: 'list connections, show one, or act on one',
   list: {
     operation: 'listConnections',
     isWhole: true,
@@ -113,7 +110,7 @@ const addConnections = resource({
     ],
     empty: ({ status }) =>
       status === undefined
-        ? 'No connections. ‘millrace connections create --file …’ makes one.'
+        ? 'No connections. ‘millrace connections create --file …’ creates one.'
         : 'No such connections.',
   },
   show: {
@@ -127,7 +124,7 @@ const addConnections = resource({
     addCreate(
       'putConnection',
       'Connection',
-      'make a connection, or change it, from a file; it is pending until it passes a test',
+      'create or change a connection, from a file; it is pending until it passes a test',
       ({ item }, { out }) => {
         out.line(`${item.name} is ${item.status}`)
         if (item.status === 'pending') out.note(`Test it: millrace connections test ${item.name}`)
@@ -137,7 +134,7 @@ const addConnections = resource({
     action({
       verb: 'retire',
       on: ['name', 'a connection'],
-      description: 'let nothing run on it any more',
+      description: 'retire a connection: no more calls use it',
       operation: 'retireConnection',
       options: [NEEDED_REASON],
       say: ({ name, status }) => `${name} is ${status}`,
@@ -150,13 +147,13 @@ const addConnections = resource({
 function addLooks(connections: Command, cli: Cli): void {
   const act = (verb: string, description: string) =>
     connections.command(verb).argument('<name>', 'a connection').description(description)
-  handle(act('test', 'make one call now; one that passes makes it active'), cli, (session, _options, name) =>
-    testConnection(session, String(name)),
-  )
   handle(
-    act('health', 'list the latest looks at the other side, the last one first'),
+    act('test', 'make one call now; the connection becomes active if it passes'),
     cli,
-    (session, _options, name) => listHealth(session, String(name)),
+    (session, _options, name) => testConnection(session, String(name)),
+  )
+  handle(act('health', 'list the latest health checks, newest first'), cli, (session, _options, name) =>
+    listHealth(session, String(name)),
   )
 }
 
@@ -164,10 +161,10 @@ function addCircuit(connections: Command, cli: Cli): void {
   const circuit = connections
     .command('circuit')
     .argument('<name>', 'a connection')
-    .argument('<is>', 'open: hold calls back; closed: let them go whatever fails; auto: as the circuit says')
-    .description('hold the calls of a connection back, let them go, or leave it to the circuit')
-    .requiredOption('--reason <text>', 'why; it is kept')
-    .option('--for <duration>', 'how long, such as 30m; left out: until it is taken back')
+    .argument('<is>', 'open: stop calls; closed: allow calls even if they fail; auto: follow the circuit')
+    .description('open or close the circuit of a connection, or set it to automatic')
+    .requiredOption('--reason <text>', 'the reason (recorded)')
+    .option('--for <duration>', 'how long, such as 30m; default: until you change it')
   handle<CircuitOptions>(circuit, cli, (session, options, name, is) =>
     switchCircuit(session, options, String(name), String(is)),
   )
@@ -179,7 +176,7 @@ async function switchCircuit(
   name: string,
   is: string,
 ): Promise<void> {
-  if (!['open', 'closed', 'auto'].includes(is)) throw usageError(`‘${is}’ is none of open, closed and auto`)
+  if (!['open', 'closed', 'auto'].includes(is)) throw usageError(`‘${is}’ must be open, closed or auto`)
   if (is === 'auto' && ahead !== undefined) throw usageError('--for goes with open or closed')
   const until = ahead === undefined ? undefined : new Date(parseAhead(ahead, Date.now())).toISOString()
   const answer = await session.api.post<Connection>(pathOf('switchConnectionCircuit', name), {
@@ -213,9 +210,9 @@ function connectionFields(one: ConnectionDetail, session: Session) {
     ['status', out.state(one.status)],
     ['health', out.state(one.health)],
     ['circuit', circuitText(session, one)],
-    ['because', circuit.override?.reason ?? retired?.reason ?? null],
-    ['last look', lastProbe === null ? null : `${out.time(lastProbe.at)}, ${probeText(lastProbe)}`],
-    ['recently', history.length === 0 ? null : `${good} of ${history.length} looks went well`],
+    ['reason', circuit.override?.reason ?? retired?.reason ?? null],
+    ['last check', lastProbe === null ? null : `${out.time(lastProbe.at)}, ${probeText(lastProbe)}`],
+    ['recently', history.length === 0 ? null : `${good} of ${history.length} checks passed`],
     ...Object.entries(one.endpoints).map(([key, value]) => [`address ${key}`, value] as const),
     ...one.buckets.map(
       (bucket) =>
@@ -224,7 +221,7 @@ function connectionFields(one: ConnectionDetail, session: Session) {
           `${Math.floor(bucket.left)} of ${bucket.burst} left, ${bucket.perMinute}/min${bucket.closedUntil === null ? '' : `, closed until ${out.time(bucket.closedUntil)}`}`,
         ] as const,
     ),
-    ['kept by', one.managedBy === 'api' ? 'the API' : `the definitions ${one.managedBy}`],
+    ['managed by', one.managedBy === 'api' ? 'the API' : `the definitions ${one.managedBy}`],
   ] as const
 }
 
@@ -243,7 +240,7 @@ async function testConnection(session: Session, name: string): Promise<number> {
     out.fields([
       ['', out.state(ok ? 'done' : 'failed')],
       ['status', out.state(connection.status)],
-      ['answer', run.httpStatus],
+      ['response', run.httpStatus],
       ['took', run.durationMs === null ? null : duration(run.durationMs)],
       ['class', run.class],
       ['error', run.error],
@@ -266,12 +263,12 @@ async function listHealth(session: Session, name: string): Promise<void> {
         ['AT', (one, { out }) => out.time(one.at)],
         ['RESULT', (one, { out }) => out.state(one.ok ? 'done' : 'failed')],
         ['TOOK', (one) => duration(one.durationMs), 'right'],
-        ['ANSWER', (one) => one.httpStatus, 'right'],
+        ['RESPONSE', (one) => one.httpStatus, 'right'],
         ['ERROR', (one) => (one.unverified === true ? UNVERIFIED : one.error), 10],
       ],
       items,
     )
-    noteRest(session, answer, 'Nobody looked yet.')
+    noteRest(session, answer, 'No health checks yet.')
   })
 }
 
@@ -280,7 +277,7 @@ async function listHealth(session: Session, name: string): Promise<void> {
 const addCredentials = resource({
   command: 'credentials',
   on: ['name', 'one credential, with its versions and rotations; never a value'],
-  description: 'list what opens accounts, show one, or act on one',
+  description: 'list credentials, show one, or act on one',
   list: {
     operation: 'listCredentials',
     isWhole: true,
@@ -294,7 +291,7 @@ const addCredentials = resource({
       ['LAST ROTATED', (one, { out }) => out.time(one.rotation.lastAt)],
       ['NEXT', (one, { out }) => out.time(one.rotation.nextAt)],
     ],
-    empty: 'No credentials. ‘millrace credentials create --file …’ makes one.',
+    empty: 'No credentials. ‘millrace credentials create --file …’ creates one.',
   },
   show: {
     operation: 'getCredential',
@@ -319,30 +316,30 @@ const addCredentials = resource({
     addCreate(
       'putCredential',
       'Credential',
-      'make a credential, or change it, from a file; its value is set by ‘millrace secrets set’',
+      'create or change a credential, from a file; set its value with ‘millrace secrets set’',
       ({ item }, { out }) => out.line(`${item.name} is ${item.status}`),
     ),
     action({
       verb: 'rotate',
       on: ['name', 'a credential', 'credentialId'],
-      description: 'begin a rotation: the new value is tried before it takes the place of the one in use',
+      description: 'start a rotation: the new value is verified before it replaces the current one',
       operation: 'rotateCredential',
       options: [REASON],
       asksWhy: true,
       print: ({ rotationId, isNew, credential }, { out }) => {
         if (rotationId === null) return out.line(`${credential.name} has nothing to rotate`)
         out.line(rotationId)
-        out.note(`${credential.name} is ${credential.status}${isNew ? '' : '; it was under way already'}`)
+        out.note(`${credential.name} is ${credential.status}${isNew ? '' : '; it was already in progress'}`)
         if (credential.status === 'waiting') {
           const [secret = 'NAME'] = Object.values(credential.secret)
-          out.note(`Bring the new value: millrace secrets set ${secret} --pending`)
+          out.note(`Set the new value: millrace secrets set ${secret} --pending`)
         }
       },
     }),
     action({
       verb: 'authorize',
-      on: ['name', 'a credential of the authorization code'],
-      description: 'print the address where a person allows it in at the vendor',
+      on: ['name', 'a credential with the grant authorizationCode'],
+      description: 'print the OAuth consent URL',
       operation: 'authorizeCredential',
       print: ({ url, expiresAt }, { out }) => {
         out.line(url)
@@ -368,7 +365,7 @@ function credentialFields(one: Credential, { out }: Session) {
     ['next', timeOrNull(rotation.nextAt)],
     ['last rotated', timeOrNull(rotation.lastAt)],
     [
-      'under way',
+      'in progress',
       rotation.underWay === null
         ? null
         : `since ${out.time(rotation.underWay.begunAt)}, ${rotation.underWay.reason}, by ${rotation.underWay.by} (${rotation.underWay.workId})`,
@@ -386,7 +383,7 @@ function credentialFields(one: Credential, { out }: Session) {
 
 const addRuns = resource({
   command: 'runs',
-  on: ['id', 'one run, with every attempt and what was sent and answered'],
+  on: ['id', 'one run, with every attempt, its request and its response'],
   description: 'list outbound operations, newest first, or show one',
   list: {
     operation: 'listRuns',
@@ -394,8 +391,8 @@ const addRuns = resource({
       ['--connection <name>', 'only on this connection'],
       ['--state <state>', 'only in this state', { choices: RUN_STATES }],
       ['--purpose <purpose>', 'only for this', { choices: RUN_PURPOSES }],
-      ['--via <via>', 'only what made its calls so', { choices: RUN_VIAS }],
-      ['--work <id>', 'only of this work item', { as: 'workId' }],
+      ['--via <via>', 'only calls made this way', { choices: RUN_VIAS }],
+      ['--work <id>', 'only of this job', { as: 'workId' }],
     ],
     columns: [
       ['ID', (one) => one.id],
@@ -403,8 +400,8 @@ const addRuns = resource({
       ['VIA', (one) => one.connection ?? one.via, 8],
       ['OPERATION', (one) => one.operation, 8],
       ['STATE', (one, { out }) => out.state(one.state)],
-      ['TRIES', (one) => one.attemptCount, 'right'],
-      ['ANSWER', (one) => one.httpStatus, 'right'],
+      ['ATTEMPTS', (one) => one.attemptCount, 'right'],
+      ['RESPONSE', (one) => one.httpStatus, 'right'],
       ['ERROR', (one) => one.error ?? one.externalRef, 8],
     ],
     empty: 'No such runs.',
@@ -421,10 +418,10 @@ const addRuns = resource({
       ['event', one.eventId],
       ['work', one.workId],
       ['key', one.key],
-      ['there', one.externalRef],
-      ['does anew', one.replayOf],
+      ['vendor ref', one.externalRef],
+      ['replay of', one.replayOf],
       ['trace', one.traceId],
-      ['story', one.correlationId],
+      ['correlation', one.correlationId],
       ['began', out.time(one.createdAt)],
     ],
     more: ({ attempts }, session) => {
@@ -490,6 +487,9 @@ async function readDocument(session: Session, from: string): Promise<object> {
   if (wrong !== undefined) throw usageError(`${path}:${wrong.line}: ${wrong.message}`)
   const [document] = documents
   if (document === undefined || documents.length > 1)
-    throw usageError(`${path} has ${documents.length} documents`, 'One is needed; a folder goes by ‘apply’.')
+    throw usageError(
+      `${path} has ${documents.length} documents`,
+      'Pass one document; use ‘apply’ for a folder.',
+    )
   return document.value
 }

@@ -23,7 +23,7 @@ export function addLedgerCommands(program: Command, cli: Cli): void {
   const ledger = program
     .command('ledger')
     .argument('[key]', 'one effect, with all its generations')
-    .description('list effects by their keys, or show one')
+    .description('list effects by key, or show one')
   addList(
     ledger,
     cli,
@@ -40,7 +40,7 @@ export function addLedgerCommands(program: Command, cli: Cli): void {
   )
   const unknowns = program
     .command('unknowns')
-    .description('list effects of which nobody knows whether they are there, and what may be done')
+    .description('list effects with an unknown outcome, and the possible actions')
     .option('--consumer <route>', 'only of this route')
     .addOption(limitOption())
   handle<ListOptions & { readonly consumer?: string }>(unknowns, cli, listUnknowns)

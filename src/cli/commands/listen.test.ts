@@ -131,7 +131,9 @@ describe('listen', () => {
     await listening.told(3)
     const { code, stdout, stderr } = await listening.stop()
     expect(code).toBe(130)
-    expect(stderr).toMatch(/^Listening to github; each event goes to http:\S+\. Ctrl-C ends it\.\n/)
+    expect(stderr).toMatch(
+      /^Listening to github; each event is forwarded to http:\S+\. Press Ctrl-C to stop\.\n/,
+    )
     const lines = stdout.trim().split('\n')
     expect(lines.map((line) => JSON.parse(line))).toEqual(
       ids.map((id) => expect.objectContaining({ id, status: 200, ms: expect.any(Number) })),
@@ -158,8 +160,8 @@ describe('listen', () => {
     const { stdout, stderr } = await listening.stop()
     const told = stdout.trim().split('\n')
     expect(told.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(ids)
-    expect(stderr).toContain('the connection to the node was lost; trying again\n')
-    expect(stderr).toContain('connected again; what was missed comes first\n')
+    expect(stderr).toContain('the connection to the node was lost; reconnecting\n')
+    expect(stderr).toContain('connected again; missed events come first\n')
     expect(received).toHaveLength(5)
   })
 
@@ -259,5 +261,5 @@ test('[LI4] since when: an id, a moment, or how long ago', () => {
   expect(parseSince('10m', now)).toEqual({ at: now - 600_000 })
   expect(parseMoment('2026-03-02T07:30:00Z', now)).toBe(now - 1_800_000)
   for (const text of ['10', '10w', 'yesterday', '', '2026-99-99', '2026-02-30', '2026-03-02T24:00Z'])
-    expect(() => parseMoment(text, now)).toThrow('is not a moment')
+    expect(() => parseMoment(text, now)).toThrow('is not a time')
 })

@@ -38,16 +38,17 @@ interface Forwarded {
 export function addListenCommand(program: Command, cli: Cli): void {
   const command = program
     .command('listen')
-    .argument('<source>', 'a source in force')
-    .description(
-      'forward each event of a source to a local address while it arrives, signed anew, until Ctrl-C',
+    .argument('<source>', 'a deployed source')
+    .description('forward each new event of a source to a local address, signed again, until Ctrl-C')
+    .requiredOption('--to <url>', 'the target address, for example http://localhost:3000/hooks')
+    .option('--secret <text>', 'the signing secret; default: the variable that the source names')
+    .option('--filter <pattern>', 'only subjects that match, for example github.events.issues.*')
+    .option(
+      '--since <when>',
+      'also earlier events since: an event’s id, a time, or how long ago, such as 10m',
     )
-    .requiredOption('--to <url>', 'where to, for example http://localhost:3000/hooks')
-    .option('--secret <text>', 'to sign with; left out: the variable that the source names')
-    .option('--filter <pattern>', 'only subjects that fit, for example github.events.issues.*')
-    .option('--since <when>', 'also what came since: an event’s id, a time, or how long ago, such as 10m')
-    .option('-H, --header <name:value>', 'one more header; may be repeated', collect)
-    .option('--allow-remote', 'also to an address that is neither this machine nor its own network')
+    .option('-H, --header <name:value>', 'an additional header; may be repeated', collect)
+    .option('--allow-remote', 'also allow an address outside this machine and its own network')
   handle<ListenOptions>(command, cli, (session, options, source) => listen(session, options, String(source)))
 }
 
@@ -67,11 +68,11 @@ async function listen(session: Session, options: ListenOptions, name: string): P
     )
   }
   const follow: FollowOptions = { source: name, since }
-  out.note(`Listening to ${name}; each event goes to ${target.href}. Ctrl-C ends it.`)
+  out.note(`Listening to ${name}; each event is forwarded to ${target.href}. Press Ctrl-C to stop.`)
   for await (const message of followSource(session, follow)) {
-    if (message.type === 'gap') out.note('some events were too quick to be told; they are read from the list')
-    if (message.type === 'lost') out.note('the connection to the node was lost; trying again')
-    if (message.type === 'back') out.note('connected again; what was missed comes first')
+    if (message.type === 'gap') out.note('some live events were missed; they are read from the list')
+    if (message.type === 'lost') out.note('the connection to the node was lost; reconnecting')
+    if (message.type === 'back') out.note('connected again; missed events come first')
     if (message.type !== 'event' || !wants(message.event.subject)) continue
     const forwarded = await forward(message.event)
     if (session.isJson) out.jsonLine(forwarded)
@@ -202,7 +203,7 @@ function makeReader(session: Session): (id: string) => Promise<ShownEvent> {
       } catch (error) {
         if (!isPassing(error)) throw error
         if (retryMs === RETRY_MS_FIRST)
-          out.note(`${id} cannot be read now (${(error as Error).message}); trying again`)
+          out.note(`${id} cannot be read now (${(error as Error).message}); retrying`)
         await wait(retryMs, undefined, { signal: session.signal })
       }
     }

@@ -21,7 +21,7 @@ export function addLogCommand(program: Command, cli: Cli): void {
   const command = program
     .command('logs')
     .description('print the end of the node’s log file (MILLRACE_LOG, MILLRACE_DATA)')
-    .option('-f, --follow', 'go on with what is written, until Ctrl-C')
+    .option('-f, --follow', 'show new lines as they are written, until Ctrl-C')
     .option('--match <text>', 'only lines with this text')
     .addOption(
       new Option('-n, --lines <lines>', 'how many lines').default(50).argParser(wholeNumber(0, 100_000)),

@@ -11,7 +11,7 @@ const NOWHERE = '127.0.0.1:9/hooks'
 test('[MV11] a password in an argument is refused before anything is opened, and not repeated', async () => {
   const { code, stdout, stderr } = await runCli(['move', '--to', `postgres://me:${PASSWORD}@${NOWHERE}`])
   expect(code).toBe(2)
-  expect(stderr).toMatch(/seen by everybody who lists processes\.\nWrite --to - and give the URL to stdin/)
+  expect(stderr).toMatch(/visible to anyone who lists processes\.\nWrite --to - and pass the URL on stdin/)
   expect(stdout + stderr).not.toContain(PASSWORD)
 })
 

@@ -21,7 +21,7 @@ export function addMoveCommand(program: Command, cli: Cli): void {
     .description('copy the SQLite file of a stopped node into PostgreSQL, and compare every row')
     .option('--from <file>', 'the SQLite file (the one of MILLRACE_STORE)')
     .requiredOption('--to <url>', 'the empty database, postgres://user@host/database; - reads it from stdin')
-    .option('--again', 'begin a move anew that did not end')
+    .option('--again', 'restart an incomplete move from the beginning')
     .option('--dry-run', 'read everything and change nothing')
   handle<Options>(command, cli, run, { isLocal: true })
 }
@@ -59,8 +59,8 @@ async function readUrl(session: Session, given: string): Promise<string> {
   }
   if (given !== '-' && new URL(url).password !== '') {
     throw usageError(
-      'a password in an argument is seen by everybody who lists processes',
-      'Write --to - and give the URL to stdin, or leave the password to PGPASSWORD or ~/.pgpass.',
+      'a password in an argument is visible to anyone who lists processes',
+      'Write --to - and pass the URL on stdin, or set the password with PGPASSWORD or ~/.pgpass.',
     )
   }
   return url
@@ -119,7 +119,7 @@ function showReport({ out }: Session, report: MoveReport): void {
       : { text: `differs (${rows})`, paint: out.colors.red }
   }
   out.table(
-    [{ title: 'table' }, { title: 'rows', align: 'right' }, { title: 'hash' }, { title: 'there' }],
+    [{ title: 'table' }, { title: 'rows', align: 'right' }, { title: 'hash' }, { title: 'copied' }],
     report.tables.map(({ table, rows, hash, there, isEqual }) => [
       table,
       rows,
@@ -135,8 +135,8 @@ function lastWords({ from, to, isDryRun, isMoved }: MoveReport): readonly string
   if (isDryRun) return [`Nothing was changed. Leave --dry-run out to move ${from} to ${to}.`]
   if (!isMoved) {
     return [
-      `The copy in ${to} is not equal to ${from}: no node starts on it. The file is as it was; go on with it,`,
-      'report the tables that differ, and begin anew with --again.',
+      `The copy in ${to} is not equal to ${from}: no node starts on it. The file is unchanged; continue with it,`,
+      'report the tables that differ, and start again with --again.',
     ]
   }
   return [

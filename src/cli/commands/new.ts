@@ -8,8 +8,8 @@ export function addNewCommand(program: Command, cli: Cli): void {
   const command = program
     .command('new')
     .argument('<kind>', 'as source, route or subscription')
-    .argument('<name>', 'what it is called')
-    .description('print a definition to begin with, as in `millrace new route book_order > flows/book.yaml`')
+    .argument('<name>', 'its name')
+    .description('print a template for a definition, as in `millrace new route book_order > flows/book.yaml`')
   handle(
     command,
     cli,

@@ -48,7 +48,7 @@ export const addOrphanCommands = resource({
     action({
       verb: 'correlate',
       on: ['id', 'an orphan'],
-      description: 'say to which instance it belongs',
+      description: 'assign it to an instance',
       operation: 'correlateOrphan',
       options: [['--instance <id>', 'the instance', { isNeeded: true }], REASON],
       asksWhy: true,
@@ -57,7 +57,7 @@ export const addOrphanCommands = resource({
     action({
       verb: 'discard',
       on: ['id', 'an orphan'],
-      description: 'nobody will do anything about it; its event is kept',
+      description: 'discard it; its event stays stored',
       operation: 'discardOrphan',
       options: [REASON],
       asksWhy: true,
@@ -66,9 +66,9 @@ export const addOrphanCommands = resource({
     action({
       verb: 'retry',
       on: ['workflow', 'its name'],
-      description: 'look again for the instances of a workflow’s open orphans',
+      description: 'retry the open orphans of a workflow',
       operation: 'retryOrphans',
-      say: ({ tried, found }) => `${tried} tried, ${found} found their instance`,
+      say: ({ tried, found }) => `${tried} retried, ${found} found their instance`,
     }),
   ],
 })

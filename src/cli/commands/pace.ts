@@ -9,27 +9,31 @@ type Pace = Answer<'listPace'>['items'][number]
 export function addPaceCommands(program: Command, cli: Cli): void {
   const pace = program
     .command('pace')
-    .argument('[route]', 'one route, with how much work of it there is')
-    .description('list when the work of routes may run: circuits, rates, closed hosts, drains and limits')
+    .argument('[route]', 'one route, with its number of jobs')
+    .description('show the flow control of routes: circuits, rates, closed hosts, drains and limits')
   handle<object>(pace, cli, (session, _options, route) =>
     route === undefined ? listPace(session) : showPace(session, String(route)),
   )
   action({
     verb: 'close-circuit',
-    on: ['route', 'a route that paused itself'],
-    description: 'let it go on at once',
+    on: ['route', 'a route with an open circuit'],
+    description: 'close the circuit of a route',
     operation: 'closeCircuit',
-    options: [['--reason <text>', 'why; it is logged', { isNeeded: true }]],
+    options: [['--reason <text>', 'the reason (logged)', { isNeeded: true }]],
     say: ({ route, circuit }) => `the circuit of ${route} is ${circuit.state}`,
   })(pace, cli)
   action({
     verb: 'close-workflow-circuit',
-    on: ['workflow', 'a workflow of which a step or a trigger paused itself'],
-    description: 'let that step or trigger go on at once',
+    on: ['workflow', 'a workflow with an open circuit'],
+    description: 'close the circuit of a workflow’s step or trigger',
     operation: 'closeWorkflowCircuit',
     options: [
-      ['--part <name>', 'which, as `millrace pace` names it: fire/charge, trigger/0', { isNeeded: true }],
-      ['--reason <text>', 'why; it is logged', { isNeeded: true }],
+      [
+        '--part <name>',
+        'the step or trigger, as `millrace pace` shows it: fire/charge, trigger/0',
+        { isNeeded: true },
+      ],
+      ['--reason <text>', 'the reason (logged)', { isNeeded: true }],
     ],
     say: ({ workflow, part, circuit }) => `the circuit of ${workflow} ${part} is ${circuit.state}`,
   })(pace, cli)
@@ -96,7 +100,7 @@ function printRoutes(session: Session, items: readonly Pace[], dead: (route: str
     [
       ['ROUTE', (one) => one.route, 8],
       ['CIRCUIT', ({ circuit }) => circuitText(session, circuit)],
-      ['FAILED FOR GOOD', (one) => dead(one.route), 'right'],
+      ['DEAD LETTERS', (one) => dead(one.route), 'right'],
       ['RATE', ({ rate }) => (rate === null ? '-' : `${rate.tokens} of ${rate.perMinute}/min`)],
       ['HOST', ({ host }) => hostText(session, host) ?? '-'],
       [
@@ -120,20 +124,20 @@ async function showPace(session: Session, route: string): Promise<void> {
     const capped = (count: number) => (count >= work.cappedAt ? `${count} or more` : String(count))
     out.line(`${one.route}  ${one.status}, priority ${one.priority}`)
     out.line(
-      `work      ${capped(work.ready)} ready, ${capped(work.waiting)} waiting, ${capped(work.leased)} in hand`,
+      `jobs      ${capped(work.ready)} ready, ${capped(work.waiting)} waiting, ${capped(work.leased)} running`,
     )
     out.line(
       `circuit   ${circuit.state}${circuit.tryAt === null ? '' : `, tries one ${out.time(circuit.tryAt)}`}`,
     )
     if (dead(one.route) !== '0')
       out.line(
-        `dead      ${dead(one.route)} failed for good; \`millrace dead-letters --consumer ${one.route}\` lists them`,
+        `dead      ${dead(one.route)} dead-lettered; \`millrace dead-letters --consumer ${one.route}\` lists them`,
       )
     if (rate !== null)
       out.line(`rate      ${rate.perMinute} a minute, ${rate.burst} at once; ${rate.tokens} now`)
     if (host !== null) out.line(`host      ${hostText(session, host)}`)
     if (connection !== null) out.line(`calls on  ${connectionText(session, connection)}`)
     if (drain !== null) out.line(`drain     next ${out.time(drain.nextAt)}, ${drain.left} left of the cycle`)
-    if (limit !== null) out.line(`limit     ${limit.running} of ${limit.limit} in hand here`)
+    if (limit !== null) out.line(`limit     ${limit.running} of ${limit.limit} running on this node`)
   })
 }

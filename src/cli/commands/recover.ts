@@ -25,23 +25,23 @@ export function addRecoverCommand(subscriptions: Command, cli: Cli): void {
   const recover = subscriptions
     .command('recover')
     .argument('<name>', 'a subscription')
-    .description('send what it has missed since a time, after showing what that is')
+    .description('send the events it has missed since a time, after a preview')
     .requiredOption('--since <when>', 'events received since: a time, or how long ago, such as 2d')
     .option('--until <when>', 'only events received before')
     .addOption(
       new Option(
         '--what <which>',
-        'failed: what is dead; missing: what was never sent; retrying: what waits for another try',
+        'failed: dead letters; missing: events never sent; retrying: deliveries that wait for another attempt',
       )
         .choices(['failed', 'missing', 'all', 'retrying'])
         .default('all'),
     )
-    .option('--force', 'also what was replayed in vain')
+    .option('--force', 'also those with three failed replays')
     .addOption(perSecondOption())
     .option('--dry-run', 'only show what would happen')
     .addOption(whyOption())
     .addOption(formerWhyOption())
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'do not ask for confirmation')
   handle<RecoverOptions>(recover, cli, (session, options, name) => runRecover(session, options, String(name)))
 }
 
@@ -100,7 +100,7 @@ function printRecovery(session: Session, preview: Preview): void {
   out.line(totals.length === 0 ? 'No event since then is for it.' : totals.join(', '))
   if (!preview.isComplete) {
     out.line(
-      `Looked at ${count(preview.walked, 'event')}, up to ${out.time(preview.walkedTo)}; there are more.`,
+      `Examined ${count(preview.walked, 'event')}, up to ${out.time(preview.walkedTo)}; there are more.`,
     )
   }
 }

@@ -82,7 +82,7 @@ test('[FN30] refused code is listed, read and signed from the command line', asy
   expect((await ready()).checks).toMatchObject({ code: 'refused' })
 
   const signed = await run('sign-code', hash, '--reason', 'the former version stored it')
-  expect(signed).toMatchObject({ code: 0, stdout: 'signed: its jobs go on\n' })
+  expect(signed).toMatchObject({ code: 0, stdout: 'signed: its jobs continue\n' })
   expect((await run('refused-code')).stdout).toBe('No code is refused.\n')
   expect((await run('refused-code', hash)).stderr).toContain('no refused code has this hash')
   const after = await ready()

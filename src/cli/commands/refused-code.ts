@@ -15,10 +15,10 @@ export function addRefusedCodeCommands(program: Command, cli: Cli): void {
   action({
     verb: 'sign-code',
     on: ['hash', 'as `millrace refused-code` shows it'],
-    description: 'sign a refused bundle after you read its text, so that its jobs go on',
+    description: 'sign a refused bundle after you have read its text, so that its jobs continue',
     operation: 'signRefusedCode',
-    options: [['--reason <text>', 'why you vouch for it', { isNeeded: true }]],
-    say: () => 'signed: its jobs go on',
+    options: [['--reason <text>', 'why the code is safe to run', { isNeeded: true }]],
+    say: () => 'signed: its jobs continue',
   })(program, cli)
 }
 

@@ -36,26 +36,26 @@ interface ReplayOptions extends WhyOptions {
 export function addReplayCommands(program: Command, cli: Cli): void {
   const replay = program
     .command('replay')
-    .argument('[ids...]', 'dead letters; or choose them by the options')
-    .description('do the work of dead letters again, after showing what would happen')
+    .argument('[ids...]', 'dead letters; or select them with options')
+    .description('replay dead letters, after a preview')
     .option('--class <class>', 'those with this failure class')
     .option('--consumer <route>', 'those of this route')
     .option('--with-reason <reason>', 'those with this reason, such as cap_reached')
     .option('--cause <cause>', 'those of this group')
     .option('--with-key <key>', 'those under this idempotency key')
-    .option('--correlation <id>', 'those of this chain of causes')
+    .option('--correlation <id>', 'those with this correlation id')
     .option('--severity <severity>', 'those of this severity')
-    .option('--from <when>', 'those that died since: a time, or how long ago, such as 2h')
-    .option('--to <when>', 'those that died before')
+    .option('--from <when>', 'those dead-lettered since: a time, or how long ago, such as 2h')
+    .option('--to <when>', 'those dead-lettered before')
     .addOption(new Option('--state <state>', 'those in this state').choices(['open', 'ready_to_replay']))
-    .option('--all', 'all that are open')
+    .option('--all', 'all open dead letters')
     .option('--dry-run', 'only show what would happen')
-    .option('--force', 'also those that were replayed in vain')
-    .option('--again', 'make effects that are there once more; say why')
+    .option('--force', 'also those with three failed replays')
+    .option('--again', 'repeat effects that already happened; needs a reason')
     .addOption(perSecondOption())
     .addOption(whyOption())
     .addOption(formerWhyOption())
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'do not ask for confirmation')
   handle<ReplayOptions>(replay, cli, (session, options, ids) =>
     runReplay(session, options, (ids ?? []) as unknown as readonly string[]),
   )
@@ -66,7 +66,7 @@ export function addReplayCommands(program: Command, cli: Cli): void {
 const addReplays = resource({
   command: 'replays',
   on: ['id', 'one replay'],
-  description: 'list replays of many, newest first, or show one',
+  description: 'list bulk replays, newest first, or show one',
   list: {
     operation: 'listReplays',
     columns: [
@@ -85,7 +85,7 @@ const addReplays = resource({
     action({
       verb: 'cancel',
       on: ['id', 'a replay that is running'],
-      description: 'stop a replay; what was taken up goes on',
+      description: 'stop a replay; jobs that have started continue',
       operation: 'cancelReplay',
       print: (one, session) => printReplay(session, one),
     }),
@@ -93,7 +93,7 @@ const addReplays = resource({
 })
 
 export function perSecondOption(): Option {
-  return new Option('--per-second <number>', 'no more than so many a second').argParser((text) => {
+  return new Option('--per-second <number>', 'at most this number per second').argParser((text) => {
     const value = Number(text)
     if (!(value > 0)) throw new InvalidArgumentError('Write a number above 0.')
     return value
@@ -143,7 +143,7 @@ export async function replay(session: Session, choices: Choices): Promise<number
   if (!session.isJson) printPreview(session, preview)
   if (preview.items.length === 0) {
     if (path === '/v1/dead-letters/replay')
-      out.note('Open ones are looked at; --state ready_to_replay takes those marked ready.')
+      out.note('Only open ones are replayed; --state ready_to_replay selects those marked ready.')
     if (session.isJson) out.json({ replayId: null, accepted: 0 })
     return EXIT.ok.code
   }
@@ -176,7 +176,7 @@ function readFilter(options: ReplayOptions, ids: readonly string[]): object {
   const given = Object.fromEntries(Object.entries(chosen).filter(([, value]) => value !== undefined))
   const hasFilter = Object.keys(given).length > 0
   if (ids.length > 0) {
-    if (hasFilter || options.all === true) throw usageError('name dead letters, or choose them by options')
+    if (hasFilter || options.all === true) throw usageError('name dead letters, or select them with options')
     return { ids }
   }
   if (!hasFilter && options.all !== true) {
@@ -198,7 +198,7 @@ function printPreview(session: Session, preview: Preview): void {
   if (first !== undefined && 'consumers' in first) {
     const rows = shown.flatMap((item) => {
       if (!('consumers' in item)) return []
-      if (item.consumers.length === 0) return [[item.id, item.subject, '', '', 'no route wants it']]
+      if (item.consumers.length === 0) return [[item.id, item.subject, '', '', 'no route selects it']]
       return item.consumers.map(({ name, verdict, reason }) => [
         item.id,
         item.subject,
@@ -269,7 +269,7 @@ export async function watchReplay(session: Session, id: string, accepted: number
       await wait(POLL_MS, undefined, { signal: session.signal })
     }
   } catch (error) {
-    if (session.signal.aborted) progress.end(`${id} goes on; ‘millrace replays ${id}’ shows how far it is`)
+    if (session.signal.aborted) progress.end(`${id} continues; ‘millrace replays ${id}’ shows the progress`)
     throw error
   } finally {
     progress.end()
@@ -282,7 +282,7 @@ function progressText(replay: Replay, accepted: number): string {
   if (replay.walk === undefined) return `replaying ${ended} of ${replay.total || accepted} …`
   const { walked, walkedTo } = replay.walk
   const upTo = walkedTo === null ? '' : `, up to ${walkedTo}`
-  return `sent ${ended}; looked at ${count(walked, 'event')}${upTo} …`
+  return `sent ${ended}; examined ${count(walked, 'event')}${upTo} …`
 }
 
 // --- Events
@@ -302,19 +302,19 @@ interface ReplayEventsOptions extends WhyOptions {
 function addReplayEvents(replay: Command, cli: Cli): void {
   const events = replay
     .command('events')
-    .argument('[ids...]', 'events; or choose them by the options')
-    .description('match events again with the definitions in force, after showing what would happen')
+    .argument('[ids...]', 'events; or select them with options')
+    .description('match events again with the deployed definitions, after a preview')
     .option('--source <name>', 'those of this source')
     .option('--subject <subject>', 'those with this subject')
     .option('--from <when>', 'those received since: a time, or how long ago, such as 2h')
     .option('--to <when>', 'those received before')
-    .option('--unmatched', 'those that no route wanted')
+    .option('--unmatched', 'unmatched events')
     .option('--system', 'also the events about Millrace itself')
     .addOption(perSecondOption())
     .option('--dry-run', 'only show what would happen')
     .addOption(whyOption())
     .addOption(formerWhyOption())
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'do not ask for confirmation')
   handle<ReplayEventsOptions>(events, cli, (session, options, ids) =>
     replayEvents(session, options, (ids ?? []) as unknown as readonly string[]),
   )
@@ -361,7 +361,7 @@ export function printReplay(session: Session, replay: Replay): void {
     ['id', replay.id],
     ['state', out.state(replay.state)],
     ['replayed', `${replay.replayed} of ${replay.total}`],
-    ['looked at', replay.walk === undefined ? null : count(replay.walk.walked, 'event')],
+    ['examined', replay.walk === undefined ? null : count(replay.walk.walked, 'event')],
     ['refused', replay.refused],
     ['by', replay.by],
     ['because', replay.reason],

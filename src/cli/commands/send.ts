@@ -34,14 +34,14 @@ const SAMPLES = 1_000_000_000
 export function addSendCommand(program: Command, cli: Cli): void {
   const command = program
     .command('send')
-    .argument('<source>', 'a source in force')
+    .argument('<source>', 'a deployed source')
     .description('send a signed event to a source: an example of its catalog, or your own data')
     .option('--event <name>', 'a subject of the catalog, or its last words, such as issues.opened')
     .option('--data <file>', 'the body instead of an example; - reads stdin')
-    .option('-H, --header <name:value>', 'one more header; may be repeated', collect)
-    .option('--secret <text>', 'to sign with; left out: the variable that the source names')
+    .option('-H, --header <name:value>', 'an additional header; may be repeated', collect)
+    .option('--secret <text>', 'the signing secret; default: the variable that the source names')
     .addOption(
-      new Option('--count <n>', 'how many, each with a delivery id of its own')
+      new Option('--count <n>', 'how many events, each with its own delivery id')
         .default(1)
         .argParser(wholeNumber(1, COUNT_MAX)),
     )
@@ -60,14 +60,14 @@ async function send(session: Session, options: SendOptions, name: string): Promi
   const { document, me } = source
   if (document.schedule !== undefined) {
     throw usageError(
-      `${name} is a schedule: it makes its events itself, and nobody sends to it`,
-      `‘millrace publish ${document.subject}’ makes one by hand.`,
+      `${name} is a schedule: it creates its own events and has no senders`,
+      `‘millrace publish ${document.subject}’ publishes one manually.`,
     )
   }
   if (document.nats !== undefined) {
     throw usageError(
-      `${name} takes messages of NATS, and nobody sends to it`,
-      '‘millrace publish’ makes an event by hand.',
+      `${name} reads messages from NATS and has no senders`,
+      '‘millrace publish’ publishes an event manually.',
     )
   }
   const secret = findSecret(source, options.secret, session.env)
@@ -86,7 +86,7 @@ async function send(session: Session, options: SendOptions, name: string): Promi
   if (options.count === 1) {
     const sent = await deliver(0)
     return session.show(sent, () => {
-      out.line(`${sent.eventId}${sent.duplicate ? '  (it was there already)' : ''}`)
+      out.line(`${sent.eventId}${sent.duplicate ? '  (already accepted)' : ''}`)
       out.line(sent.url)
     })
   }
@@ -94,9 +94,7 @@ async function send(session: Session, options: SendOptions, name: string): Promi
   session.show({ items: sent }, () => {
     const duplicates = sent.filter(({ duplicate }) => duplicate).length
     const last = sent.at(-1)
-    out.line(
-      `${count(sent.length, 'event')} sent${duplicates > 0 ? `, ${duplicates} ${duplicates === 1 ? 'was' : 'were'} there already` : ''}`,
-    )
+    out.line(`${count(sent.length, 'event')} sent${duplicates > 0 ? `, ${duplicates} already accepted` : ''}`)
     if (last !== undefined) out.line(`the last: ${last.eventId}\n${last.url}`)
   })
 }

@@ -14,17 +14,17 @@ import { printTable, resource } from '../resource.ts'
 export function addSourceCommands(program: Command, cli: Cli): void {
   const publish = program
     .command('publish')
-    .argument('<subject>', 'of the event')
-    .description('publish an event of your own, as the API does; one with the same id is accepted once')
+    .argument('<subject>', 'the subject of the event')
+    .description('publish an event over the API; an event with the same id is accepted once')
     .option('--data <json>', 'its data as JSON; @file reads a file, - reads stdin', '{}')
-    .option('--source <name>', 'who it is from', 'millrace-cli')
-    .option('--id <id>', 'its id; left out: a new one')
+    .option('--source <name>', 'the source of the event', 'millrace-cli')
+    .option('--id <id>', 'its id; default: a new one')
   handle<PublishOptions>(publish, cli, (session, options, subject) =>
     publishEvent(session, options, String(subject)),
   )
   const rejections = program
     .command('rejections')
-    .description('list what sources turned away, newest first, with counts per reason; never the payload')
+    .description('list refused requests, newest first, with counts per reason; never the payload')
     .option('--source <name>', 'only of this source')
     .option('--with-reason <code>', 'only for this reason')
     .addOption(formerFilterOption())
@@ -57,7 +57,7 @@ async function publishEvent(session: Session, options: PublishOptions, subject: 
   const answer = await api.post<object>('/v1/events', event, CLOUD_EVENT)
   session.show(answer, () => {
     const { eventId, duplicate } = answer as { readonly eventId: string; readonly duplicate: boolean }
-    out.line(`${eventId}${duplicate ? '  (it was there already)' : ''}`)
+    out.line(`${eventId}${duplicate ? '  (already accepted)' : ''}`)
     out.line(`${api.url}/events/${eventId}`)
   })
 }
@@ -127,7 +127,7 @@ async function listRejections(session: Session, options: RejectionOptions): Prom
       ],
       items,
     )
-    noteRest(session, page, 'Nothing was turned away.')
+    noteRest(session, page, 'No refused requests.')
   })
 }
 
@@ -135,7 +135,7 @@ async function listRejections(session: Session, options: RejectionOptions): Prom
 
 const addCatalog = resource({
   command: 'catalog',
-  on: ['subject', 'one subject, with its schema, its example and the routes that want it'],
+  on: ['subject', 'one subject, with its schema, its example and the routes that select it'],
   description: 'list the subjects that sources can publish',
   list: {
     operation: 'listCatalog',
@@ -149,7 +149,7 @@ const addCatalog = resource({
       ['SCHEMA', (one) => (one.hasSchema ? 'yes' : '')],
       ['DESCRIPTION', (one) => one.description, 16],
     ],
-    empty: 'No source says what it can publish.',
+    empty: 'No subjects in the catalog.',
   },
   show: {
     operation: 'getSubject',
@@ -159,7 +159,7 @@ const addCatalog = resource({
       out.fields([
         ['source', one.source],
         ['about', one.description],
-        ['routes', routes.length === 0 ? 'none wants it yet' : routes.join(', ')],
+        ['routes', routes.length === 0 ? 'none yet' : routes.join(', ')],
       ])
       for (const [title, value] of Object.entries({ schema, example })) {
         if (value === null || value === undefined) continue

@@ -48,15 +48,15 @@ const switchOf = (
 
 export const addSubscriptionCommands = resource({
   command: 'subscriptions',
-  on: ['name', 'one subscription, with its health and what it signs with'],
-  description: 'list endpoints that get our events, show one, or act on one',
+  on: ['name', 'one subscription, with its health and its signing secrets'],
+  description: 'list subscribed endpoints, show one, or act on one',
   list: {
     operation: 'listSubscriptions',
     filters: [
       ['--status <status>', 'only with this status', { choices: SUBSCRIPTION_STATUSES }],
       [
         '--search <text>',
-        'only with this in the name, the description, the address or a subject',
+        'only with this text in the name, the description, the address or a subject',
         { as: 'q' },
       ],
     ],
@@ -72,18 +72,18 @@ export const addSubscriptionCommands = resource({
     empty: ({ status, search }) =>
       status !== undefined || search !== undefined
         ? 'No such subscriptions.'
-        : 'No subscriptions. ‘millrace subscriptions create --endpoint … --on …’ makes one.',
+        : 'No subscriptions. ‘millrace subscriptions create --endpoint … --on …’ creates one.',
   },
   show: { operation: 'getSubscription', more: (one, session) => printDetail(session, one) },
   actions: [
     addFieldVerbs,
     addSecretVerbs,
-    switchOf('enable', 'let it get events again; a test event goes first', {
+    switchOf('enable', 'enable it; a test event is sent first', {
       // Everything else that is paused is resumed: so the word works here too.
       alias: 'resume',
     }),
-    switchOf('disable', 'send nothing more; what comes is skipped and can be recovered'),
-    switchOf('pause', 'keep what comes for later'),
+    switchOf('disable', 'disable it; new events are skipped and can be recovered'),
+    switchOf('pause', 'pause it; new events are stored for later'),
     addRecoverCommand,
   ],
 })
@@ -96,15 +96,15 @@ function addFieldVerbs(subscriptions: Command, cli: Cli): void {
   const create = withFields(
     subscriptions
       .command('create')
-      .argument('[name]', 'its name; left out: one is made from the address')
-      .description('send events to an endpoint; its secret is shown this once'),
+      .argument('[name]', 'its name; default: derived from the address')
+      .description('send events to an endpoint; its secret is shown only once'),
   )
   handle<FieldOptions>(create, cli, (session, options, name) => createOne(session, options, name))
 
   const act = actOn(subscriptions)
-  const patch = withFields(act('patch', 'change what is given and leave the rest')).option(
+  const patch = withFields(act('patch', 'change the given fields')).option(
     '--unset <field...>',
-    'fields that go back to their defaults',
+    'fields to reset to their defaults',
   )
   handle<FieldOptions>(patch, cli, async (session, options, name) => {
     const body = {
@@ -126,12 +126,16 @@ function addFieldVerbs(subscriptions: Command, cli: Cli): void {
     })
   })
 
-  const remove = act('delete', 'forget it with its secret; deliveries that are open end').option(
+  const remove = act('delete', 'delete it with its secret; open deliveries are cancelled').option(
     '-y, --yes',
-    'do not ask',
+    'do not ask for confirmation',
   )
   handle<{ yes?: boolean }>(remove, cli, async (session, { yes }, name) => {
-    await confirm(session, `Delete ${name}? Its open deliveries end, its secret goes.`, yes === true)
+    await confirm(
+      session,
+      `Delete ${name}? Its open deliveries are cancelled, its secret is deleted.`,
+      yes === true,
+    )
     await session.api.delete(pathOf('deleteSubscription', String(name)))
     session.show({ name, deleted: true }, () => session.out.line(`${name} is gone`))
   })
@@ -140,16 +144,16 @@ function addFieldVerbs(subscriptions: Command, cli: Cli): void {
 /** The fields that users change most; the rest comes by `--file`. */
 function withFields(command: Command): Command {
   return command
-    .option('--endpoint <url>', 'where to: http or https')
-    .option('--on <subject>', 'a pattern of subjects; may be given again', collect)
-    .option('--where <expression>', 'a condition that events must meet')
-    .option('--description <text>', 'what it is for')
-    .option('-H, --header <name: value>', 'sent with every delivery; may be given again', collect)
-    .addOption(new Option('--signing <how>', 'how it is signed').choices(SIGNINGS))
+    .option('--endpoint <url>', 'the address: http or https')
+    .option('--on <subject>', 'a pattern of subjects; may be repeated', collect)
+    .option('--where <expression>', 'a condition on events')
+    .option('--description <text>', 'a description')
+    .option('-H, --header <name: value>', 'a header of every delivery; may be repeated', collect)
+    .addOption(new Option('--signing <how>', 'the signature scheme').choices(SIGNINGS))
     .option('--secret-ref <name>', 'sign with this secret of the vault')
     .option('--secret-env <name>', 'sign with this variable of the node’s environment')
-    .option('--meta <name=value>', 'whose it is, in your own words; may be given again', collect)
-    .option('--file <file>', 'more fields as JSON, as a definition has them; - reads stdin')
+    .option('--meta <name=value>', 'your own metadata; may be repeated', collect)
+    .option('--file <file>', 'further fields of the definition, as JSON; - reads stdin')
 }
 
 async function readFields(session: Session, options: FieldOptions): Promise<Record<string, unknown>> {
@@ -198,19 +202,19 @@ async function createOne(session: Session, options: FieldOptions, name: string |
     if (answer.secret !== null) {
       out.line(answer.secret)
       out.note(
-        `‘${answer.name}’ is there. This is its secret: give it to the receiver, it is not shown again.`,
+        `‘${answer.name}’ is created. This is its secret: give it to the receiver, it is not shown again.`,
       )
-    } else out.line(`${answer.name} is there`)
-    out.note(`Try it: millrace subscriptions test ${answer.name}`)
+    } else out.line(`${answer.name} is created`)
+    out.note(`Test it: millrace subscriptions test ${answer.name}`)
   })
 }
 
 /** rotate, reveal and test */
 function addSecretVerbs(subscriptions: Command, cli: Cli): void {
   const act = actOn(subscriptions)
-  const rotate = act('rotate', 'sign with a new secret, and with the old one too for a while')
-    .option('--overlap <duration>', 'how long the old one signs beside it, up to 7d (24h)')
-    .option('--given', 'take the new secret from stdin, or typed unseen, instead of a made one')
+  const rotate = act('rotate', 'sign with a new secret, and with the old one too during an overlap')
+    .option('--overlap <duration>', 'how long the old one stays valid, up to 7d (24h)')
+    .option('--given', 'read the new secret from stdin or a prompt instead of generating one')
   handle<{ overlap?: string; given?: boolean }>(rotate, cli, async (session, { overlap, given }, name) => {
     const secret =
       given === true ? await readSecret(session, `New secret of ${name} (not shown): `) : undefined
@@ -224,7 +228,7 @@ function addSecretVerbs(subscriptions: Command, cli: Cli): void {
       const until =
         answer.oldUntil === null
           ? 'the old one is out of use'
-          : `the old one signs too until ${answer.oldUntil}`
+          : `the old one stays valid until ${answer.oldUntil}`
       out.note(`Version ${answer.version} of the secret of ${name}; ${until}.`)
       if (given !== true) out.note('It is not shown again.')
     })
@@ -239,7 +243,7 @@ function addSecretVerbs(subscriptions: Command, cli: Cli): void {
       session.out.note('It is not shown again.')
     })
   })
-  const test = act('test', 'make one call now and say what came back')
+  const test = act('test', 'make one call now and show the response')
   handle(test, cli, (session, _options, name) => testOne(session, String(name)))
 }
 
@@ -296,11 +300,11 @@ function printDetail(session: Session, one: SubscriptionDetail): void {
     ['on', one.on.join(' ')],
     ['where', textOrNull(one.document.where)],
     ['order by', textOrNull((one.document.order as { readonly by?: unknown } | undefined)?.by)],
-    ['kept by', one.managedBy === 'folder' ? 'the definitions folder' : 'the API'],
+    ['managed by', one.managedBy === 'folder' ? 'the definitions folder' : 'the API'],
     ['signing', one.signing],
     ['secret', secretText(session, secret)],
     ['waiting', waitingText(one)],
-    ['last answer', lastAnswer(session, one)],
+    ['last response', lastAnswer(session, one)],
     ['recently', `${health.recent.delivered} delivered, ${health.recent.failed} failed`],
     ['at once', window === null ? null : `${window.inFlight} of ${window.limit}`],
     ['waits until', window === null ? null : timeOrNull(window.pausedUntil)],

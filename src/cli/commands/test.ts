@@ -19,7 +19,9 @@ export function addTestCommand(program: Command, cli: Cli): void {
   const command = program
     .command('test')
     .argument('[folder]', 'a folder of definitions with tests; left out: MILLRACE_FLOWS, or ./flows')
-    .description('run the tests (*.test.yaml) beside the definitions; needs no node and calls nobody')
+    .description(
+      'run the tests (*.test.yaml) beside the definitions; needs no node and calls no external system',
+    )
     .addOption(new Option('--only <text>', 'only tests whose name or file contains this'))
     .option('--watch', 'run them again whenever a file of the folder changes, until you press Ctrl+C')
   handle<TestOptions>(

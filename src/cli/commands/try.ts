@@ -22,9 +22,9 @@ interface TryOptions {
 export function addTryCommand(program: Command, cli: Cli): void {
   const command = program
     .command('try')
-    .argument('<route>', 'a route in force, or the path of a YAML file with one')
-    .description('show what a route would do with an event; calls nobody')
-    .option('--event <id>', 'an event that is there; left out: the newest that fits')
+    .argument('<route>', 'a deployed route, or the path of a YAML file with one')
+    .description('show what a route would do with an event; calls no external system')
+    .option('--event <id>', 'an accepted event; default: the newest that matches')
     .option('--data <file>', 'a payload as JSON instead; - reads stdin')
     .option('--subject <subject>', 'its subject, with --data')
     .option('--source <name>', 'its source, with --data')
@@ -65,7 +65,7 @@ async function readEvent(session: Session, options: TryOptions, route: string | 
   const fits = ({ subject: own }: Event) => patterns.some((pattern) => matchesPattern(pattern, own))
   const newest = items.find(fits) ?? items[0]
   if (newest === undefined)
-    throw usageError('there is no event to try it with', 'Give one with --data and --subject.')
+    throw usageError('there is no event to try it with', 'Pass one with --data and --subject.')
   const which = fits(newest) ? 'the newest event that fits' : 'the newest event'
   if (!session.isJson) session.out.note(`with ${which}, ${newest.id}`)
   return newest.id
@@ -78,8 +78,8 @@ async function patternsOf(session: Session, route: string): Promise<readonly str
 
 const VERDICTS: Readonly<Record<string, string>> = {
   'would-call': 'it would call: the ledger does not have the key yet',
-  'would-skip': 'it would not call: the effect is there already',
-  'would-wait': 'it would wait for another item with the same key',
+  'would-skip': 'it would not call: the effect already happened',
+  'would-wait': 'it would wait for another job with the same key',
   'would-park': 'it would be parked: the outcome of the last call is unknown',
 }
 

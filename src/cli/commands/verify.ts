@@ -38,12 +38,12 @@ interface Saved {
 export function addVerifyCommand(program: Command, cli: Cli): void {
   const command = program
     .command('verify')
-    .description('check the signature of a saved webhook, and say why it does not match; calls nobody')
-    .requiredOption('--secret-file <file>', 'the secret, or the public key; may be given again', collect)
+    .description('check the signature of a saved webhook, and show why it does not match; makes no call')
+    .requiredOption('--secret-file <file>', 'the secret, or the public key; may be repeated', collect)
     .requiredOption('--headers <file>', 'its headers: ‘name: value’ lines, or a JSON object')
-    .requiredOption('--body <file>', 'its body as it was received; - reads stdin')
-    .option('--tolerance <duration>', 'how old it may be (5m)')
-    .option('--any-time', 'however old it is')
+    .requiredOption('--body <file>', 'its body as received; - reads stdin')
+    .option('--tolerance <duration>', 'its maximum age (5m)')
+    .option('--any-time', 'ignore its age')
   handle<Options>(command, cli, run, { isLocal: true })
 }
 
@@ -112,7 +112,7 @@ function judge(saved: Saved, options: VerifyOptions): Verdict {
     ok: false,
     code,
     message: isOld ? `the signature is right, but ${message}` : message,
-    cause: cause === undefined ? guess(code, saved) : `It was this: ${cause.name}`,
+    cause: cause === undefined ? guess(code, saved) : `Cause: ${cause.name}`,
   }
 }
 
@@ -173,7 +173,7 @@ const CAUSES: readonly Cause[] = [
   },
   {
     of: ['no_match'],
-    name: 'line breaks or the mark at the beginning of the body were changed when it was saved',
+    name: 'line breaks or the byte order mark of the body were changed when it was saved',
     changed: withBody((text) => [
       text.replaceAll('\r\n', '\n'),
       text.replaceAll(/\r?\n/g, '\r\n'),
@@ -192,7 +192,7 @@ const CAUSES: readonly Cause[] = [
   },
   {
     of: ['missing_header', 'no_match'],
-    name: 'the secret lacks its ‘whsec_’ at the beginning',
+    name: 'the secret lacks its prefix ‘whsec_’',
     changed: withSecret((secret) => (secret.startsWith('wh') ? secret : `whsec_${secret}`)),
   },
 ]

@@ -169,7 +169,7 @@ describe('millrace deliveries', () => {
       },
     }
     const one = await run(['deliveries', 'retry', 'wrk_1', '--because', 'they lost it'])
-    expect(one.stdout).toBe('wrk_1 goes out again as wrk_2\n')
+    expect(one.stdout).toBe('wrk_1 is sent again as wrk_2\n')
     expect(node.asked.at(-1)?.body).toEqual({ reason: 'they lost it' })
     expect(await run(['deliveries', 'retry'])).toMatchObject({ code: 2 })
     expect(await run(['deliveries', 'retry', 'wrk_1', '--subscription', 'crm'])).toMatchObject({ code: 2 })
@@ -211,7 +211,7 @@ describe('millrace verify', () => {
       'parsed and written again',
     ],
     ['a secret in quotes', { secret: `"${secret}"` }, 'quotes around the secret'],
-    ['a secret without its beginning', { secret: secret.slice(6) }, 'lacks its ‘whsec_’'],
+    ['a secret without its beginning', { secret: secret.slice(6) }, 'lacks its prefix ‘whsec_’'],
     ['another secret', { secret: `whsec_${Buffer.alloc(32, 1).toString('base64')}` }, 'another subscription'],
     ['something else', { secret: 'hello' }, 'signed by Standard Webhooks: their secrets begin with ‘whsec_’'],
     ['an old one', { now: Date.now() - HOUR }, 'the signature is right, but it was sent 36'],

@@ -25,8 +25,8 @@ const print = (item: Work, session: Session) => session.out.fields(fieldsOf(item
 
 export const addWorkCommands = resource({
   command: 'work',
-  on: ['id', 'one work item, with its attempts'],
-  description: 'list work items, newest first, show one, or decide about one',
+  on: ['id', 'one job, with its attempts'],
+  description: 'list jobs, newest first, show one, or act on one',
   list: {
     operation: 'listWork',
     filters: [
@@ -38,7 +38,7 @@ export const addWorkCommands = resource({
       ['ID', (one) => one.id],
       ['CONSUMER', (one) => one.consumer, 10],
       ['STATE', (one, { out }) => out.state(one.state)],
-      ['TRIES', (one) => one.attempts, 'right'],
+      ['ATTEMPTS', (one) => one.attempts, 'right'],
       ['DUE', (one, { out }) => out.time(one.dueAt)],
       ['KEY', (one) => one.key, 8],
       [
@@ -47,7 +47,7 @@ export const addWorkCommands = resource({
         10,
       ],
     ],
-    empty: 'No work items.',
+    empty: 'No jobs.',
   },
   show: {
     operation: 'getWork',
@@ -59,47 +59,47 @@ export const addWorkCommands = resource({
   actions: [
     action({
       verb: 'resolve',
-      on: ['id', 'a parked work item'],
-      description: 'say what became of an effect whose outcome is unknown',
+      on: ['id', 'a parked job'],
+      description: 'record the outcome of an effect whose outcome is unknown',
       operation: 'resolveWork',
       options: [
         [
           '--as <outcome>',
-          'done: it is there; released: it is not, call again',
+          'done: it happened; released: it did not happen, call again',
           { choices: ['done', 'released'], isNeeded: true },
         ],
-        ['--reason <text>', 'how you know; it is kept', { isNeeded: true }],
+        ['--reason <text>', 'how you know (recorded)', { isNeeded: true }],
       ],
       print,
     }),
     action({
       verb: 'probe',
-      on: ['id', 'a parked work item'],
-      description: 'ask the vendor again whether the effect is there',
+      on: ['id', 'a parked job'],
+      description: 'ask the vendor whether the effect happened',
       operation: 'probeWork',
       options: [REASON],
       print,
     }),
     action({
       verb: 'retry',
-      on: ['id', 'a waiting or parked work item'],
-      description: 'try again now',
+      on: ['id', 'a waiting or parked job'],
+      description: 'retry now',
       operation: 'retryWork',
       options: [REASON],
       print,
     }),
     action({
       verb: 'cancel',
-      on: ['id', 'a work item that is not final'],
-      description: 'do not do it at all',
+      on: ['id', 'a job that has not ended'],
+      description: 'cancel a job',
       operation: 'cancelWork',
       options: [NEEDED_REASON],
       print,
     }),
     action({
       verb: 'leave-lane',
-      on: ['id', 'a dead or parked work item that holds its lane up'],
-      description: 'let those behind it go on; the item itself stays as it is',
+      on: ['id', 'a dead or parked job that blocks its lane'],
+      description: 'let the jobs behind it continue; the job itself does not change',
       operation: 'leaveLane',
       options: [NEEDED_REASON],
       print,
@@ -109,7 +109,7 @@ export const addWorkCommands = resource({
 
 export const addLaneCommands = resource({
   command: 'lanes',
-  description: 'list items that hold their lanes up, newest first',
+  description: 'list jobs that block their lanes, newest first',
   list: {
     operation: 'listHeldLanes',
     columns: [

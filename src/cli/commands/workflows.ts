@@ -15,7 +15,7 @@ interface MigrateOptions {
 export const addWorkflowCommands = resource({
   command: 'workflows',
   on: ['name', 'one workflow, with its places and transitions'],
-  description: 'list the workflows in force, show one, start or migrate instances',
+  description: 'list the deployed workflows, show one, start or migrate instances',
   list: {
     operation: 'listWorkflows',
     isWhole: true,
@@ -27,7 +27,7 @@ export const addWorkflowCommands = resource({
       ['ATTENTION', (one) => one.counts.attention, 'right'],
       ['DESCRIPTION', (one) => one.description ?? '', 12],
     ],
-    empty: 'No workflows are in force that you may see.',
+    empty: 'No deployed workflows that you may see.',
   },
   show: {
     operation: 'getWorkflow',
@@ -72,10 +72,10 @@ function addStartAndMigrate(workflows: Command, cli: Cli): void {
   const start = workflows
     .command('start')
     .argument('<workflow>', 'its name')
-    .description('begin an instance by hand')
-    .option('--input <file>', 'what its trigger takes, as JSON; - reads stdin')
-    .option('--metadata <file>', 'kept beside the data, as a JSON object')
-    .option('--trigger <id>', 'which of its manual triggers; the first otherwise')
+    .description('start an instance manually')
+    .option('--input <file>', 'the input of its trigger, as JSON; - reads stdin')
+    .option('--metadata <file>', 'metadata stored with the instance, as a JSON object')
+    .option('--trigger <id>', 'one of its manual triggers; default: the first')
   handle<{ input?: string; metadata?: string; trigger?: string }>(
     start,
     cli,
@@ -87,17 +87,17 @@ function addStartAndMigrate(workflows: Command, cli: Cli): void {
         ...(metadata !== undefined && { metadata: await readJsonInput(session, metadata) }),
         ...(trigger !== undefined && { trigger }),
       })
-      session.show(answer, () => session.out.line(`${answer.instanceId} began`))
+      session.show(answer, () => session.out.line(`${answer.instanceId} started`))
     },
   )
 
   const migrate = workflows
     .command('migrate')
     .argument('<workflow>', 'its name')
-    .description('bring its active instances to the version in force')
+    .description('migrate its active instances to the deployed version')
     .option('--from <version>', 'only those on this version')
-    .option('--dry-run', 'only say what would change')
-    .option('--reason <text>', 'why; it is kept')
+    .option('--dry-run', 'only show what would change')
+    .option('--reason <text>', 'the reason (recorded)')
   handle<MigrateOptions>(migrate, cli, (session, options, name) =>
     migrateMany(session, String(name), options),
   )
@@ -132,7 +132,7 @@ async function migrateMany(session: Session, name: string, options: MigrateOptio
     left = page.left
     cursor = page.nextCursor
     said ??= 'as said for the instances before'
-    progress.update(`${items.length} instances looked at, ${left} left`)
+    progress.update(`${items.length} instances checked, ${left} left`)
   } while (cursor !== null)
   progress.end()
   session.show({ items, migrated, refused, left }, () => {

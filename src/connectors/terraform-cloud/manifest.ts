@@ -295,7 +295,7 @@ const manifest: Manifest = {
     },
     lockWorkspace: {
       description:
-        'Locks a workspace against runs. One that is locked may be locked by somebody else, so it cannot be looked up.',
+        'Locks a workspace against runs. One that is locked may be locked by another user, so it cannot be looked up.',
       method: 'POST',
       path: `${WORKSPACE}/actions/lock`,
       body: { reason: "{{ coalesce(input.reason, 'Locked by Millrace') }}" },

@@ -115,7 +115,7 @@ export function makeConnectionOperatorApi(
       if (stateCache.state(tenant, name).status === 'retired')
         throw new AppError(
           'conflict',
-          `the connection \`${name}\` is retired; apply its document anew to use it`,
+          `the connection \`${name}\` is retired; apply its document again to use it`,
         )
       const { result, run } = await tester.test(tenant, name)
       log.info('connection.tested', { tenant, connection: name, ok: result.ok, by })

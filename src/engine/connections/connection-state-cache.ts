@@ -272,7 +272,7 @@ export function makeConnectionStateCache(
       return { is: 'closed', untilAt: null, why }
     }
     const said = state.lastTest?.error == null ? '' : ` (${state.lastTest.error})`
-    const why = `the connection ${name} did not pass its test${said}; mend it and test it: millrace connections test ${name}`
+    const why = `the connection ${name} did not pass its test${said}; fix it and test it: millrace connections test ${name}`
     return { is: 'refused', code: 'connection_pending', why }
   }
 
@@ -287,7 +287,7 @@ export function makeConnectionStateCache(
       const status = connectionStatus(known.state, termsOf(found))
       if (status === 'retired') {
         const by = known.state.retired === null ? '' : ` by ${known.state.retired.by}`
-        const why = `the connection ${name} was retired${by} and runs nothing; name another, or apply its document anew`
+        const why = `the connection ${name} was retired${by} and runs nothing; name another, or apply its document again`
         return { is: 'refused', code: 'connection_retired', why }
       }
       if (status === 'pending') return pendingGate(known, found.hash)

@@ -276,7 +276,7 @@ export function makeWorkActions(
       if (work.state === 'ready' && work.alone)
         throw new AppError(
           'conflict',
-          'a crash left it, and nobody has looked yet what it did; try again soon',
+          'a crash interrupted it, and its outcome is not checked yet; try again soon',
         )
       const entry = await entryOf(found)
       // A lock is not an effect: it is released, or stays, with the effect that it protects.
@@ -312,7 +312,7 @@ interface Found {
 function mustDo(work: WorkRow): void {
   mustStand(work)
   if (work.kind !== 'intake' && work.kind !== 'trigger') return
-  const why = 'it only matches its event and calls nobody; retry or cancel it, or replay its dead letter'
+  const why = 'it only matches its event and makes no call; retry or cancel it, or replay its dead letter'
   throw new AppError('conflict', why)
 }
 

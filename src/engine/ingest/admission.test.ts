@@ -211,10 +211,10 @@ describe('an unknown sender', () => {
   })
 
   test.each([
-    ['secret_unreadable', 'A secret cannot be opened'],
+    ['secret_unreadable', 'A secret cannot be decrypted'],
     ['vault_sealed', 'The vault is sealed'],
-    ['vault_denied', 'The vault does not let this node in'],
-    ['vault_unavailable', 'The vault does not answer'],
+    ['vault_denied', 'The vault refuses this node'],
+    ['vault_unavailable', 'The vault does not respond'],
   ] as const)('[GU26] does not learn which secret failed, nor where: %s', async (code, message) => {
     const source = compileSource({ ...SOURCE, verify: github })
     const admission = makeAdmission({

@@ -66,7 +66,7 @@ export function makeReparse(
           null,
           'config',
           'definition_missing',
-          'its source is not defined any more: nobody can read it',
+          'its source is no longer defined, so it cannot be read',
         )
       const read = readAgain(source, item.event, item.header() as Readonly<Record<string, string>>)
       if (read?.ok !== true)

@@ -355,7 +355,7 @@ export type Delivery = {
   /** When it was over. */
   readonly processedAt?: string
   readonly deadLetterId?: string
-  /** The dead letter or the event that somebody had sent once more. */
+  /** The dead letter or the event that was sent again. */
   readonly replayOf?: string
 }
 
@@ -395,7 +395,7 @@ export type DeliveryDetail = {
   /** When it was over. */
   readonly processedAt?: string
   readonly deadLetterId?: string
-  /** The dead letter or the event that somebody had sent once more. */
+  /** The dead letter or the event that was sent again. */
   readonly replayOf?: string
   /** Every try. */
   readonly history: readonly DeliveryAttempt[]
@@ -438,7 +438,7 @@ export type Envelope = {
   readonly data: unknown
 }
 
-/** Failures of one cause, shown to people until somebody acknowledges them. */
+/** Failures of one cause, listed until an operator acknowledges them. */
 export type Escalation = {
   readonly id: string
   readonly state: 'raised' | 'acknowledged'
@@ -608,7 +608,7 @@ export type Failure = {
   readonly id: string
   readonly state: 'open' | 'resolved' | 'escalated'
   readonly class: 'transient' | 'rate_limited' | 'auth' | 'config' | 'validation' | 'poison' | 'unknown'
-  /** Why nobody tries any more; null while somebody does. */
+  /** Why retries have stopped; null while they continue. */
   readonly reason: string | null
   readonly reportedAs: 'TRANSIENT' | 'PERMANENT' | 'DATA_QUALITY'
   readonly severity: string
@@ -640,7 +640,7 @@ export type Instance = {
   /** Hash of the definition that it is on. */
   readonly definition: string
   readonly state: 'active' | 'completed' | 'failed' | 'cancelled'
-  /** Why a person should look at it; null: nobody has to. */
+  /** Why it needs attention; null: it does not. */
   readonly attention: 'step_failed' | 'step_parked' | 'undo_failed' | 'stuck' | 'lock_expired' | null
   /** Place → tokens; places without any are left out. */
   readonly marking: Readonly<Record<string, number>>
@@ -674,7 +674,7 @@ export type InstanceDetail = {
   /** Hash of the definition that it is on. */
   readonly definition: string
   readonly state: 'active' | 'completed' | 'failed' | 'cancelled'
-  /** Why a person should look at it; null: nobody has to. */
+  /** Why it needs attention; null: it does not. */
   readonly attention: 'step_failed' | 'step_parked' | 'undo_failed' | 'stuck' | 'lock_expired' | null
   /** Place → tokens; places without any are left out. */
   readonly marking: Readonly<Record<string, number>>
@@ -710,7 +710,7 @@ export type InstanceDetail = {
     readonly input?: unknown
     /** The instance that it started. */
     readonly child?: string
-    /** It was interrupted, and nobody knows whether it took effect. */
+    /** It was interrupted, and its outcome is unknown. */
     readonly inDoubt?: boolean
   })[]
   /** What ended well, oldest first. */
@@ -737,7 +737,7 @@ export type InstanceDetail = {
     readonly to: string
     readonly left: readonly number[]
   } | null
-  /** It may not move yet: somebody else has its lock, or too many run. */
+  /** It may not move yet: another instance has its lock, or too many run. */
   readonly waitsFor: 'lock' | 'slot' | null
   /** Instances that it started; the latest hundred. */
   readonly children: readonly string[]
@@ -777,7 +777,7 @@ export type InstanceDetail = {
       readonly action: string | null
       readonly undo: boolean
       readonly permission: string | null
-      /** JSON Schema of what whoever fires it gives; null: anything. */
+      /** JSON Schema of its input; null: anything. */
       readonly input: unknown
     })[]
     readonly arcs: readonly ({
@@ -828,7 +828,7 @@ export type InstanceHistory = {
   readonly state?: 'active' | 'completed' | 'failed' | 'cancelled'
   readonly version?: string
   readonly actor?: string
-  /** The comment or the reason of whoever did it. */
+  /** The comment or the reason of the user who did it. */
   readonly comment?: string
   readonly input?: unknown
   readonly result?: unknown
@@ -1195,7 +1195,7 @@ export type Run = {
   readonly updatedAt: string
 }
 
-/** Somebody’s endpoint for our events. */
+/** A subscribed endpoint. */
 export type Subscription = {
   readonly name: string
   readonly description: string | null
@@ -1205,7 +1205,7 @@ export type Subscription = {
   readonly on: readonly string[]
   /** `failing`: it is tried still, but nothing has arrived for a while. `paused`: what comes is kept for later. `disabled`: what comes is skipped, and can be recovered. */
   readonly status: 'active' | 'failing' | 'paused' | 'disabled'
-  /** Of a disabled one: it answered 410, it failed for too long, or somebody said so. */
+  /** If it is disabled: it answered 410, it failed for too long, or a user disabled it. */
   readonly because: 'gone' | 'failing' | 'person' | null
   /** What was said, or what the endpoint answered. */
   readonly reason: string | null
@@ -1248,7 +1248,7 @@ export type SubscriptionDetail = {
   readonly on: readonly string[]
   /** `failing`: it is tried still, but nothing has arrived for a while. `paused`: what comes is kept for later. `disabled`: what comes is skipped, and can be recovered. */
   readonly status: 'active' | 'failing' | 'paused' | 'disabled'
-  /** Of a disabled one: it answered 410, it failed for too long, or somebody said so. */
+  /** If it is disabled: it answered 410, it failed for too long, or a user disabled it. */
   readonly because: 'gone' | 'failing' | 'person' | null
   /** What was said, or what the endpoint answered. */
   readonly reason: string | null
@@ -1279,7 +1279,7 @@ export type SubscriptionDetail = {
     /** At least so many wait. */
     readonly isCapped: boolean
   }
-  /** Who said so; null: it did so itself, or nobody did. */
+  /** The user who did it; null: it happened automatically, or not at all. */
   readonly by: string | null
   readonly createdBy: string | null
   readonly updatedBy: string | null
@@ -1318,7 +1318,7 @@ export type SubscriptionMade = {
   readonly on: readonly string[]
   /** `failing`: it is tried still, but nothing has arrived for a while. `paused`: what comes is kept for later. `disabled`: what comes is skipped, and can be recovered. */
   readonly status: 'active' | 'failing' | 'paused' | 'disabled'
-  /** Of a disabled one: it answered 410, it failed for too long, or somebody said so. */
+  /** If it is disabled: it answered 410, it failed for too long, or a user disabled it. */
   readonly because: 'gone' | 'failing' | 'person' | null
   /** What was said, or what the endpoint answered. */
   readonly reason: string | null
@@ -1562,7 +1562,7 @@ export type WorkflowDetail = {
       readonly action: string | null
       readonly undo: boolean
       readonly permission: string | null
-      /** JSON Schema of what whoever fires it gives; null: anything. */
+      /** JSON Schema of its input; null: anything. */
       readonly input: unknown
     })[]
     readonly arcs: readonly ({
@@ -1985,7 +1985,7 @@ export interface Operations {
     })
     answer: Subscription
   }
-  /** Give a dead letter up: nobody will replay it */
+  /** Discard a dead letter: it will not be replayed */
   discardDeadLetter: {
     args: ({
       readonly id: string
@@ -1994,7 +1994,7 @@ export interface Operations {
     })
     answer: DeadLetter
   }
-  /** Nobody will do anything about it; its event is kept */
+  /** Discard an orphan; its event stays stored */
   discardOrphan: {
     args: ({
       readonly id: string
@@ -2480,7 +2480,7 @@ export interface Operations {
       /** From received to done; off by a fifth at most. */
       readonly latencyP50Ms: readonly (number | null)[]
       readonly latencyP95Ms: readonly (number | null)[]
-      /** How long the oldest ready work has been due; null where nobody looked. */
+      /** How long the oldest ready job has been due; null if it was not measured. */
       readonly queueAgeMs: readonly (number | null)[]
       readonly consumers: readonly ({
         readonly consumer: string
@@ -2917,7 +2917,7 @@ export interface Operations {
       readonly nextCursor: string | null
     }
   }
-  /** All generations of a key, the first one first: each is an effect that somebody wanted */
+  /** All generations of a key, the first one first: each is one requested effect */
   listLedgerHistory: {
     args: {
       readonly key: string
@@ -3148,7 +3148,7 @@ export interface Operations {
       readonly nextCursor: string | null
     }
   }
-  /** Events that nobody wanted, newest first */
+  /** Unmatched events, newest first */
   listUnmatched: {
     args: {
       readonly cursor?: string | undefined
@@ -3578,7 +3578,7 @@ export interface Operations {
       readonly version: number
     }
   }
-  /** Describe a provider, or describe it anew: a definition of the kind Provider as JSON */
+  /** Create or replace a provider: a definition of the kind Provider as JSON */
   putProvider: {
     args: {
       readonly name: string
@@ -3618,7 +3618,7 @@ export interface Operations {
       readonly what?: 'failed' | 'missing' | 'all' | 'retrying' | undefined
       /** Only say what would happen. */
       readonly dryRun?: boolean | undefined
-      /** Also what was replayed in vain three times. */
+      /** Also dead letters with three failed replays. */
       readonly force?: boolean | undefined
       /** No more than so many a second. Left out: as quickly as the nodes take them up. Letters of a route with a rate limit never go quicker than that. */
       readonly perSecond?: number | undefined
@@ -3642,7 +3642,7 @@ export interface Operations {
     args: ({
       readonly id: string
     }) & ({
-      /** Also what was replayed in vain three times. */
+      /** Also dead letters with three failed replays. */
       readonly force?: boolean | undefined
       /** An effect that is there already is made once more, as another generation of its key. Needs a `reason`. */
       readonly again?: boolean | undefined
@@ -3680,7 +3680,7 @@ export interface Operations {
       }
       /** Only say what would happen. */
       readonly dryRun?: boolean | undefined
-      /** Also what was replayed in vain three times. */
+      /** Also dead letters with three failed replays. */
       readonly force?: boolean | undefined
       /** An effect that is there already is made once more, as another generation of its key. Needs a `reason`. */
       readonly again?: boolean | undefined
@@ -3706,7 +3706,7 @@ export interface Operations {
         readonly from?: string | undefined
         /** Received before this instant. */
         readonly to?: string | undefined
-        /** `true`: only those that nobody wanted. */
+        /** `true`: only unmatched events. */
         readonly unmatched?: boolean | undefined
         /** `true`: also the events about Millrace itself, which are left out otherwise. The source `millrace` asks for them too. */
         readonly system?: boolean | undefined
@@ -3804,7 +3804,7 @@ export interface Operations {
       }
       /** Only say what would happen. */
       readonly dryRun?: boolean | undefined
-      /** Also what was replayed in vain three times. */
+      /** Also dead letters with three failed replays. */
       readonly force?: boolean | undefined
       /** No more than so many a second. Left out: as quickly as the nodes take them up. Letters of a route with a rate limit never go quicker than that. */
       readonly perSecond?: number | undefined
@@ -3831,7 +3831,7 @@ export interface Operations {
       readonly deliveryId: string
     }
   }
-  /** Go on at a step that failed: its dead letter is replayed, or it is done anew */
+  /** Retry a failed step: its dead letter is replayed, or the step gets a new job */
   retryInstance: {
     args: ({
       readonly id: string
@@ -3867,7 +3867,7 @@ export interface Operations {
     })
     answer: Work
   }
-  /** Show a generated secret that nobody has seen so far, once */
+  /** Show a generated secret once, if it was not shown before */
   revealSubscriptionSecret: {
     args: ({
       readonly name: string
@@ -4171,7 +4171,7 @@ export interface Operations {
       readonly at?: number
     }
   }
-  /** What a route would do with an event; calls nobody and writes nothing */
+  /** What a route would do with an event; calls no external system and writes nothing */
   tryRoute: {
     args: {
       /** The name of a route in force. */

@@ -32,7 +32,7 @@ const json = (value: unknown, status = 200, type = 'application/json', headers =
   new Response(JSON.stringify(value), { status, headers: { 'content-type': type, ...headers } })
 const PROBLEM = {
   type: '/errors/not_found',
-  title: 'Nothing is there',
+  title: 'Not found',
   status: 404,
   detail: 'there is no event with this id',
   code: 'not_found',

@@ -72,7 +72,7 @@ function missing(document: CredentialDocument, which: 'current' | 'pending'): No
     'ref' in secret
       ? `set it with \`millrace secrets set ${secret.ref}${which === 'pending' ? ' --pending' : ''}\``
       : 'env' in secret
-        ? `set the environment variable ${secret.env} and start the nodes anew`
+        ? `set the environment variable ${secret.env} and restart the nodes`
         : `put it into the file ${secret.file} of the folder of secrets`
   return {
     ok: false,

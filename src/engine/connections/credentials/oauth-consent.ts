@@ -41,7 +41,7 @@ interface Asked {
 
 const LIFE_MS = 10 * MINUTE
 const PAGE = 100
-const INVALID = 'the consent was not asked for here, was used already, or is too old'
+const INVALID = 'the consent was not requested here, was already used, or has expired'
 
 export function makeConsent(
   deps: CredentialDeps & {
@@ -60,7 +60,7 @@ export function makeConsent(
     const provider = registry.provider(tenant, found.provider)?.document
     const oauth2 = provider?.oauth2 ?? null
     if (found.oauth2?.grant !== 'authorizationCode' || oauth2 === null || oauth2.authorizeUrl === null)
-      throw new AppError('conflict', `the credential ${name} needs nobody’s consent`)
+      throw new AppError('conflict', `the credential ${name} needs no user consent`)
     const connection = registry
       .connections(tenant)
       .map(({ document }) => document)

@@ -342,7 +342,7 @@ export function makeRotations(
       'ref' in secret
         ? `give it with \`millrace secrets set ${secret.ref} --pending\``
         : 'env' in secret
-          ? `set the environment variable ${secret.env} and start the nodes anew`
+          ? `set the environment variable ${secret.env} and restart the nodes`
           : `put it into the file ${secret.file} of the folder of secrets`
     const error = `${why === null ? '' : `${why}; `}the credential ${name} needs its next secret: ${next}, and the rotation goes on by itself`
     const settlement = await settleWith(

@@ -66,7 +66,7 @@ export function renderRequest(
     return tokenRequest(client, { grant: 'clientCredentials', scopes, audience: oauth2.audience })
   }
   if (stored === null)
-    return notAuthorized(credential.name, 'credential_missing_value', 'nobody has allowed it in yet')
+    return notAuthorized(credential.name, 'credential_missing_value', 'it has not been authorized yet')
   if (stored.refreshToken === null)
     return notAuthorized(
       credential.name,

@@ -148,7 +148,7 @@ test('[RP1] a preview says what would happen, and changes nothing', async () => 
       reason: `the effect of ${skipped.key} is there already`,
       effect: { key: skipped.key, generation: 1, workId: skipped.workId, effectRef: 'v1' },
     },
-    { id: exhausted.id, verdict: 'would-fail', reason: '3 replays were in vain; another one needs force' },
+    { id: exhausted.id, verdict: 'would-fail', reason: '3 replays have failed; another one needs force' },
     { id: called.id, verdict: 'would-call', reason: 'calls vendor.example' },
     { id: 'dlq_none', verdict: 'would-fail', reason: 'there is no such dead letter' },
   ])

@@ -98,7 +98,7 @@ async function look(
   if (deadLetter.state !== 'open' && deadLetter.state !== 'ready_to_replay')
     return judgedToFail(`it is ${deadLetter.state}`)
   if (deadLetter.replays >= REPLAYS_MAX && !force)
-    return judgedToFail(`${deadLetter.replays} replays were in vain; another one needs force`)
+    return judgedToFail(`${deadLetter.replays} replays have failed; another one needs force`)
   const reads = deps.store.forTenant(tenant)
   const [event, work] = await Promise.all([reads.event(deadLetter.eventId), reads.work(deadLetter.workId)])
   if (event === null) return judgedToFail('its event is gone')
@@ -146,7 +146,7 @@ function lookAtIntake(deps: PreviewDeps, event: StoredEvent): Judged {
       ...routes.map(({ document }) => document.name),
       ...dispatched.map(({ subject }) => subject),
     ]
-    const reason = names.length === 0 ? 'is matched by nobody' : `is matched by ${names.join(', ')}`
+    const reason = names.length === 0 ? 'matches no consumer' : `is matched by ${names.join(', ')}`
     return { verdict: 'would-call', reason, call: null }
   } catch (error) {
     if (error instanceof JsonError) return judgedToFail(error.message)

@@ -84,7 +84,7 @@ export async function findRefusal(store: Store, event: StoredEvent): Promise<str
   const isUntouched =
     work.length > 0 && work.every(({ kind, state }) => kind === 'intake' && state !== 'done')
   if (isUntouched && (await hasSuccessor(reads, event)))
-    return 'somebody edited it: replay its dead letter, or the copy that was made of it'
+    return 'it was edited: replay its dead letter, or the edited copy'
   return null
 }
 

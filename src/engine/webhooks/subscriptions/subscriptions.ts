@@ -275,7 +275,7 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
         const { record } = ownOf(tenant, name, stored)
         const hash = hashDocument(record.document)
         if (base !== undefined && base !== hash)
-          throw new AppError('conflict', 'somebody else changed it meanwhile: read it again')
+          throw new AppError('conflict', 'another user changed it: read it again')
         if (hash === hashDocument(document) && record.written === written) return null
         const now = deps.now()
         const stays = record.document.url === document.url ? record.state : moved(record.state, now, by)
@@ -344,7 +344,7 @@ export function makeSubscriptions(deps: SubscriptionsDeps): Subscriptions {
       const current = document.secret === null ? await signing.current(tenant, document) : null
       await stateCache.change(tenant, name, (stored) => {
         if (stored === null || current === null || !stored.record.state.isSecretUnseen)
-          throw new AppError('secret_shown', 'there is no secret of it that nobody has seen')
+          throw new AppError('secret_shown', 'its secret was already shown')
         const { record } = stored
         const state = { ...record.state, isSecretUnseen: false }
         return { record: { ...record, state, updatedAt: deps.now(), updatedBy: by } }

@@ -44,7 +44,7 @@ function nothingFailed(firings: readonly Firing[]): AppError {
 
 function notFailed({ number, name, state }: Firing): AppError {
   if (state === 'parked')
-    return new AppError('in_doubt', `nobody knows whether ${name} (firing ${number}) took effect`)
+    return new AppError('in_doubt', `the outcome of ${name} (firing ${number}) is unknown`)
   return new AppError('firing_gone', `firing ${number} (${name}) is ${state}, it has not failed`)
 }
 

@@ -70,10 +70,7 @@ export function endSteps(deps: Deps): Participant {
       case 'dead':
         return failed(about, decision)
       case 'parked': {
-        const error = storableError(
-          held.event,
-          decision.note.lastError ?? 'nobody knows whether it took effect',
-        )
+        const error = storableError(held.event, decision.note.lastError ?? 'its outcome is unknown')
         return step(about, decision, { type: 'parked', firing: firing.number, error, work: held.work.id })
       }
       case 'again': {

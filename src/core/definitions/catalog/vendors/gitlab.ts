@@ -130,14 +130,14 @@ const KINDS: Readonly<Record<string, Kind>> = {
 
 /** Events that have a name and no object. */
 const NAMED: Readonly<Record<string, string>> = {
-  user_add_to_group: 'Somebody joined a group.',
-  user_update_for_group: 'Somebody’s role in a group changed.',
-  user_remove_from_group: 'Somebody left a group.',
-  user_access_request_to_group: 'Somebody asks to join a group.',
-  user_access_request_denied_for_group: 'Somebody may not join a group.',
-  user_add_to_team: 'Somebody joined a project.',
-  user_update_for_team: 'Somebody’s role in a project changed.',
-  user_remove_from_team: 'Somebody left a project.',
+  user_add_to_group: 'A user joined a group.',
+  user_update_for_group: 'A user’s role in a group changed.',
+  user_remove_from_group: 'A user left a group.',
+  user_access_request_to_group: 'A user asks to join a group.',
+  user_access_request_denied_for_group: 'A user may not join a group.',
+  user_add_to_team: 'A user joined a project.',
+  user_update_for_team: 'A user’s role in a project changed.',
+  user_remove_from_team: 'A user left a project.',
   subgroup_create: 'A subgroup was made.',
   subgroup_destroy: 'A subgroup was removed.',
   project_create: 'A project was made.',

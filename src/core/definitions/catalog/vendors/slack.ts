@@ -4,8 +4,8 @@ import type { CatalogEntry } from '../catalog-entry.ts'
 import { constant, object, text, whole } from './schema-helpers.ts'
 
 const EVENTS: Readonly<Record<string, string>> = {
-  app_home_opened: 'Somebody opened the app’s home.',
-  app_mention: 'Somebody mentioned the app.',
+  app_home_opened: 'A user opened the app’s home.',
+  app_mention: 'A user mentioned the app.',
   app_uninstalled: 'The app was removed from the workspace.',
   channel_archive: 'A channel was archived.',
   channel_created: 'A channel was made.',
@@ -24,31 +24,31 @@ const EVENTS: Readonly<Record<string, string>> = {
   group_rename: 'A private channel has a new name.',
   im_created: 'A direct message was begun.',
   link_shared: 'A link that the app knows was posted.',
-  member_joined_channel: 'Somebody joined a channel.',
-  member_left_channel: 'Somebody left a channel.',
+  member_joined_channel: 'A user joined a channel.',
+  member_left_channel: 'A user left a channel.',
   message: 'A message.',
   'message.*': 'A message of a special kind, such as `message.channel_join` or `message.message_changed`.',
   pin_added: 'Something was pinned.',
   pin_removed: 'Something is no longer pinned.',
-  reaction_added: 'Somebody reacted.',
-  reaction_removed: 'Somebody took a reaction back.',
+  reaction_added: 'A user reacted.',
+  reaction_removed: 'A user took a reaction back.',
   subteam_created: 'A user group was made.',
   subteam_updated: 'A user group changed.',
   team_domain_change: 'The workspace has a new domain.',
-  team_join: 'Somebody joined the workspace.',
+  team_join: 'A user joined the workspace.',
   team_rename: 'The workspace has a new name.',
   tokens_revoked: 'Tokens of the app were revoked.',
-  user_change: 'Somebody’s profile changed.',
+  user_change: 'A user’s profile changed.',
   workflow_step_execute: 'A step of a workflow is to be done.',
 }
 
 const DONE: Readonly<Record<string, string>> = {
-  block_actions: 'Somebody used a button, a menu or another block.',
-  interactive_message: 'Somebody used a button of an older message.',
-  message_action: 'Somebody chose the app in the menu of a message.',
-  shortcut: 'Somebody chose the app’s shortcut.',
-  view_closed: 'Somebody closed a dialog.',
-  view_submission: 'Somebody sent a dialog.',
+  block_actions: 'A user used a button, a menu or another block.',
+  interactive_message: 'A user used a button of an older message.',
+  message_action: 'A user chose the app in the menu of a message.',
+  shortcut: 'A user chose the app’s shortcut.',
+  view_closed: 'A user closed a dialog.',
+  view_submission: 'A user sent a dialog.',
 }
 
 const AT = 1_704_164_645

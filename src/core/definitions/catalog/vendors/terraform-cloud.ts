@@ -6,10 +6,10 @@ import { constant, list, maybe, object, text, whole } from './schema-helpers.ts'
 const RUN: Readonly<Record<string, string>> = {
   created: 'A run is made and waits.',
   planning: 'A run begins to plan.',
-  needs_attention: 'A run waits for somebody: to confirm a plan, or to override a policy.',
+  needs_attention: 'A run waits for a user: to confirm a plan, or to override a policy.',
   applying: 'A run begins to apply its plan.',
   completed: 'A run is done.',
-  errored: 'A run ended early by an error or by somebody.',
+  errored: 'A run ended early by an error or was cancelled.',
 }
 const OTHERS: Readonly<Record<string, string>> = {
   'assessment.drifted': 'What is there differs from what was applied.',
