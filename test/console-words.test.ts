@@ -70,21 +70,21 @@ test('[CN8] a route’s limits are shown in words, as its document has them, and
       'order: { by: payload.sku, version: payload.v, stale: skip, onBlocked: skip }\nrateLimit: { perMinute: 30, burst: 5 }',
     ),
   ).toEqual([
-    'Order: One after another for each payload.sku. What is older than payload.v is skipped. One that is dead or parked lets the others go on.',
-    'Rate: 30 calls per minute, 5 at a stretch.',
+    'Order: One after another for each payload.sku. Events older than payload.v are skipped. A dead or parked job does not block the others.',
+    'Rate: 30 calls per minute, 5 in a burst.',
   ])
   expect(
     wordsOf('debounce: { by: payload.sku, window: 60s, maxWait: 10m, keep: first }\ndrain: FEED_SAFE_5MIN'),
   ).toEqual([
-    'Debounce: Events of one payload.sku within 1 min become one: the first stands for all. It waits no longer than 10 min.',
+    'Debounce: Events of one payload.sku within 1 min become one: the first one is used. It waits no longer than 10 min.',
     'Drain: Every 5 min 25 events, 2 times over (FEED_SAFE_5MIN).',
   ])
   expect(
     wordsOf('batch: { size: 50, maxWait: 5s }\nconcurrency: { limit: 2, by: payload.project }\ncircuit: off'),
   ).toEqual([
-    'Batch: Up to 50 items in one call, gathered for at most 5.0 s. They share the outcome.',
-    'At once: 2 at once for each payload.project.',
-    'Circuit: It never pauses itself, however much fails.',
+    'Batch: Up to 50 jobs in one call, collected for at most 5.0 s. They share the outcome.',
+    'Concurrency: 2 at once for each payload.project.',
+    'Circuit: Off: it never opens.',
   ])
 })
 

@@ -74,11 +74,11 @@ test('[CN4] a key is found with its effect; a skipped job points at the first on
   await page.getByText('The ledger does not know this key').waitFor()
   await page.getByLabel('Key').fill('INVOICE:1001')
   await page.getByRole('main').getByRole('button', { name: 'Find' }).click()
-  await page.getByText('Whatever comes with this key is skipped.').waitFor()
+  await page.getByText('Further jobs with this key are skipped.').waitFor()
   await page.getByRole('link', { name: first }).waitFor()
 
   await goTo(page, `/work/${skipped}`)
-  await page.getByRole('link', { name: 'the item that made it' }).click()
+  await page.getByRole('link', { name: 'the job that made it' }).click()
   await page.waitForURL(`**/work/${first}`)
   expect(made.complaints).toEqual([])
 })

@@ -27,7 +27,7 @@ test('[CO1] [CO2] [CO3] a source shows its address; paused it stores, resumed it
   const { page } = made
   await page.getByRole('link', { name: /shop.*Orders of the shop/ }).click()
   await page.getByText(`${shop.node.url}/in/default/shop`).waitFor()
-  await page.getByText('Nobody is verified: whoever knows the address can send.').waitFor()
+  await page.getByText('Senders are not verified: anyone who knows the address can send.').waitFor()
   const confirm = async (name: string) => {
     await page.getByRole('button', { name }).click()
     const dialog = page.getByRole('dialog')
@@ -35,13 +35,13 @@ test('[CO1] [CO2] [CO3] a source shows its address; paused it stores, resumed it
     await dialog.getByRole('button', { name }).click()
   }
   await confirm('Pause')
-  await page.getByText('It keeps what comes.').waitFor()
+  await page.getByText('Paused: events are stored.').waitFor()
   await page.getByText('Nothing waits yet.').waitFor()
   const kept = await shop.order('kept-1')
-  await page.getByText('1 event waits to be worked on when it is resumed.').waitFor()
+  await page.getByText('1 event waits until it is resumed.').waitFor()
   expect(await axeFindings(page)).toEqual([])
   await page.locator(`a[href="/events/${kept}"]`).click()
-  await page.getByText('Kept by its source').waitFor()
+  await page.getByText('Stored by its source').waitFor()
   expect(shop.invoices).not.toContain('INVOICE:kept-1')
   await page.goto(`${shop.node.url}/sources/shop`)
   await confirm('Resume')
@@ -50,7 +50,7 @@ test('[CO1] [CO2] [CO3] a source shows its address; paused it stores, resumed it
   expect(shop.invoices.filter((reference) => reference === 'INVOICE:kept-1')).toHaveLength(1)
 
   await confirm('Disable')
-  await page.getByText('It refuses what comes.').waitFor()
+  await page.getByText('Disabled: events are refused.').waitFor()
   expect(await deliver('{"id":"refused-1","type":"order.paid"}')).toBe(410)
   await page
     .getByRole('list', { name: 'Turned away by reason' })
@@ -119,7 +119,7 @@ test('[CO6] [CO7] an event shows that it was repeated, shows its raw body, and i
   await expect.poll(duplicates).toBe(1)
   await using made = await signedIn(browser, shop.node, `/events/${id}`)
   const { page } = made
-  await page.getByText(/sent again once, last/).waitFor()
+  await page.getByText(/received again once, last/).waitFor()
   await page.getByRole('tab', { name: 'Raw body' }).click()
   await page
     .getByRole('region', { name: 'Raw body' })
@@ -159,7 +159,7 @@ sensitive: [payload.email]
   const { key } = await shop.node.post<{ key: string }>('/v1/keys', { name: 'looks', role: 'viewer' })
   await using made = await signedIn(browser, { ...shop.node, adminKey: key }, `/events/${items[0]!.id}`)
   const { page } = made
-  await page.getByText('Some places are hidden.').waitFor()
+  await page.getByText('Some values are hidden.').waitFor()
   await page.getByTitle('The source says that this is sensitive: operators and admins see it.').waitFor()
   expect(await page.content()).not.toContain('somebody@example.com')
   await page.getByRole('tab', { name: 'Raw body' }).click()

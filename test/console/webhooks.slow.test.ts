@@ -117,7 +117,7 @@ test('[CN16] [CN19] [CN20] [CN22] a failing endpoint shows as failing, one that 
   endpoint.answer('/crm', 500, '{"error":"the cellar is flooded"}')
   const failed = await shop.order('crm-1')
   await deliveries.filter({ hasText: 'dead' }).waitFor()
-  await page.getByText('Nothing arrives.').waitFor()
+  await page.getByText('Deliveries fail.').waitFor()
   await page.getByText(/It disables itself in 4 d if nothing arrives until then/).waitFor()
   await page
     .getByRole('navigation', { name: 'Main' })
@@ -127,7 +127,7 @@ test('[CN16] [CN19] [CN20] [CN22] a failing endpoint shows as failing, one that 
   await look(page, 'a failing subscription')
 
   await deliveries.first().click()
-  await page.getByText('Attempt 1: Gave up').waitFor()
+  await page.getByText('Attempt 1: Dead-lettered').waitFor()
   await page.getByRole('region', { name: 'Answer to attempt 1' }).getByText('the cellar is flooded').waitFor()
   await page.getByRole('region', { name: 'Body of the request' }).getByText('"crm-1"').waitFor()
   await look(page, 'a delivery')
@@ -137,7 +137,7 @@ test('[CN16] [CN19] [CN20] [CN22] a failing endpoint shows as failing, one that 
 
   endpoint.answer('/crm', 410)
   await shop.order('crm-2')
-  await page.getByText('the endpoint answered 410, which says that it wants nothing more').waitFor()
+  await page.getByText('the endpoint responded 410, which means that it wants no more events').waitFor()
   expect(await page.getByRole('button', { name: 'Recover' }).count()).toBe(0)
   await shop.order('crm-3')
   await deliveries.filter({ hasText: 'skipped' }).waitFor()
@@ -186,7 +186,7 @@ test('[CN21] enabled with a test event, it gets its missed events after a previe
   const first = page.url()
   await page.getByRole('button', { name: 'Resend' }).click()
   await dialog.getByRole('button', { name: 'Resend' }).click()
-  await dialog.getByText('Say why; it is kept.').waitFor()
+  await dialog.getByText('A reason is required.').waitFor()
   await dialog.getByLabel('Reason').fill('they lost it')
   await dialog.getByRole('button', { name: 'Resend' }).click()
   await expect.poll(() => page.url()).not.toBe(first)

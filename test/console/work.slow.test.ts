@@ -25,7 +25,7 @@ test('an empty list says so; a job appears under its state, and is cancelled wit
   await page.getByRole('button', { name: 'Cancel', exact: true }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('button', { name: 'Cancel it' }).click()
-  await dialog.getByText('Say why; it is kept.').waitFor()
+  await dialog.getByText('A reason is required.').waitFor()
   await dialog.getByLabel('Reason').fill('the order was withdrawn')
   await dialog.getByRole('button', { name: 'Cancel it' }).click()
   await page.getByText('The item is cancelled').waitFor()

@@ -35,46 +35,46 @@ export function connectionStanding(connection: Connection): Standing | null {
   if (status === 'retired')
     return {
       tone: 'amber',
-      what: 'It is retired: nothing runs on it.',
-      next: 'Work that names it becomes a dead letter. To use it again, apply its definition anew and test it.',
+      what: 'It is retired: no calls use it.',
+      next: 'Jobs that use it are dead-lettered. To use it again, apply its definition again and test it.',
     }
   if (status === 'pending')
     return lastTest === null
       ? {
           tone: 'accent',
-          what: 'It is being tested, and runs nothing until it passes.',
-          next: 'A test is one call that changes nothing at the other side. It is made by itself; you can make it now.',
+          what: 'It is being tested, and makes no calls until the test passes.',
+          next: 'A test is one read-only call. It runs automatically; you can run it now.',
         }
       : {
           tone: lastTest.ok ? 'accent' : 'red',
           what: lastTest.ok
-            ? 'It changed since its last test, and runs nothing until it is tested.'
-            : 'Its test failed, and it runs nothing until one passes.',
-          next: 'Mend what the answer says (the address, the secret, what the account may do), then test it again.',
+            ? 'It changed since its last test, and makes no calls until it is tested.'
+            : 'Its test failed, and it makes no calls until one passes.',
+          next: 'Fix the cause (the address, the secret, the account’s permissions), then test it again.',
         }
   if (circuit.override !== null) return null
   if (circuit.state === 'open' && circuit.openedBy === 'probe')
     return {
       tone: 'amber',
-      what: 'Its latest probe failed: calls are held back.',
-      next: 'Jobs wait without using up their attempts. They continue when a probe or a trial call passes.',
+      what: 'Its latest probe failed: calls wait.',
+      next: 'Jobs wait without using attempts. They continue when a probe or a trial call passes.',
     }
   if (circuit.state === 'open')
     return {
       tone: 'red',
-      what: 'The other side does not do its part: calls are held back.',
-      next: 'Work waits without using up its attempts, and goes on by itself once a call succeeds.',
+      what: 'The vendor is failing: calls wait.',
+      next: 'Jobs wait without using attempts, and continue automatically once a call succeeds.',
     }
   if (circuit.state === 'half-open')
     return {
       tone: 'amber',
-      what: 'One call looks whether the other side is back.',
-      next: 'When it succeeds, what waits follows by itself.',
+      what: 'One trial call checks whether the vendor is back.',
+      next: 'When it succeeds, the waiting jobs follow.',
     }
   if (status === 'degraded')
     return {
       tone: 'amber',
-      what: 'Its probe fails, and its document turns the circuit off: it takes calls all the same.',
+      what: 'Its probe fails, and its document turns the circuit off: it still makes calls.',
       next: 'Look at its latest runs and probes.',
     }
   return null
@@ -86,23 +86,23 @@ export function credentialStanding(credential: Credential): Standing | null {
     case 'missing':
       return {
         tone: 'red',
-        what: 'There is no value for it.',
+        what: 'It has no value.',
         next:
           credential.grant === 'authorizationCode'
-            ? 'Set the secret of the client, then let the vendor ask somebody who may allow it.'
+            ? 'Set the client secret, then authorize it at the vendor.'
             : 'Set it: the value goes into the vault and is never shown again.',
       }
     case 'waiting':
       return {
         tone: 'amber',
         what: 'A rotation waits for its new value.',
-        next: 'Make a new secret at the vendor and bring it here. It is tried before it takes the place of the one in use.',
+        next: 'Create a new secret at the vendor and set it here. It is verified before it replaces the current one.',
       }
     case 'rotating':
       return {
         tone: 'accent',
         what: 'It is being rotated.',
-        next: 'The new value is tried first; until then the one before stays in use.',
+        next: 'The new value is verified first; until then the current one stays in use.',
       }
     default:
       return null
@@ -111,9 +111,9 @@ export function credentialStanding(credential: Credential): Standing | null {
 
 const REASONS: Readonly<Record<NonNullable<Credential['rotation']['underWay']>['reason'], string>> = {
   policy: 'by its policy',
-  request: 'somebody asked',
-  'auth-failure': 'the vendor refused the one in use',
-  supplied: 'a new value was brought',
+  request: 'on request',
+  'auth-failure': 'the vendor refused the current value',
+  supplied: 'a new value was set',
 }
 export const rotationReasonInWords = (reason: keyof typeof REASONS): string => REASONS[reason]
 
@@ -127,16 +127,19 @@ export const RUN_STATES: readonly (readonly [Run['state'], string])[] = [
 const PURPOSES: Readonly<Record<Run['purpose'], string>> = {
   work: 'work',
   test: 'a test',
-  verification: 'the trial of a new secret',
+  verification: 'the verification of a new secret',
 }
 export const purposeInWords = (purpose: Run['purpose']): string => PURPOSES[purpose]
 
 type Idempotency = 'native' | 'lookup' | 'idempotent' | 'none'
 const IDEMPOTENCIES: Readonly<Record<Idempotency, readonly [short: string, text: string]>> = {
-  native: ['knows our key', 'The vendor knows our key: doing it twice is doing it once.'],
-  lookup: ['can be looked up', 'When its outcome is unknown, the vendor is asked whether it is there.'],
-  idempotent: ['safe to repeat', 'Doing it twice is doing it once.'],
-  none: ['not safe to repeat', 'When its outcome is unknown, a person decides.'],
+  native: ['idempotency key', 'The vendor recognizes our key: repeating the call has no further effect.'],
+  lookup: [
+    'can be looked up',
+    'When its outcome is unknown, Millrace asks the vendor whether the effect exists.',
+  ],
+  idempotent: ['safe to repeat', 'Repeating it has no further effect.'],
+  none: ['not safe to repeat', 'When its outcome is unknown, an operator decides.'],
 }
 export const idempotencyInWords = (name: Idempotency) => IDEMPOTENCIES[name]
 

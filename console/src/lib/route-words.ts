@@ -69,10 +69,10 @@ export function buffersInWords(route: RouteShape): readonly Said[] {
   if (each !== undefined)
     say(
       'Each',
-      `One item for each element of ${each.of}, seen as ${each.as}; more than ${each.max} are refused.`,
+      `One job for each element of ${each.of}, named ${each.as}; more than ${each.max} are refused.`,
     )
   if (fanOut === 'one')
-    say('Fan-out', 'It must be the only route that wants an event; otherwise nobody runs.')
+    say('Fan-out', 'It must be the only route that matches an event; otherwise none runs.')
   if (fanOut === 'first') say('Fan-out', 'Only the first of the routes that want an event runs.')
   if (priority !== undefined)
     say(
@@ -85,43 +85,43 @@ export function buffersInWords(route: RouteShape): readonly Said[] {
     say(
       'Order',
       `One after another for each ${order.by}.`,
-      order.stale === 'skip' && `What is older than ${order.version ?? 'what was done'} is skipped.`,
+      order.stale === 'skip' && `Events older than ${order.version ?? 'the last one'} are skipped.`,
       order.onBlocked === 'skip'
-        ? 'One that is dead or parked lets the others go on.'
-        : 'One that is dead or parked holds the others up.',
+        ? 'A dead or parked job does not block the others.'
+        : 'A dead or parked job blocks the others.',
     )
   if (debounce !== undefined)
     say(
       'Debounce',
-      `Events of one ${debounce.by} within ${formatDuration(debounce.windowMs)} become one: the ${debounce.keep === 'first' ? 'first' : 'last'} stands for all.`,
+      `Events of one ${debounce.by} within ${formatDuration(debounce.windowMs)} become one: the ${debounce.keep === 'first' ? 'first' : 'last'} one is used.`,
       `It waits no longer than ${formatDuration(debounce.maxWaitMs)}.`,
     )
   if (batch !== undefined)
     say(
       'Batch',
-      `Up to ${batch.size} items in one call, gathered for at most ${formatDuration(batch.maxWaitMs)}.`,
+      `Up to ${batch.size} jobs in one call, collected for at most ${formatDuration(batch.maxWaitMs)}.`,
       batch.results === undefined ? 'They share the outcome.' : 'Each has its own outcome.',
     )
   if (concurrency !== undefined)
     say(
-      'At once',
+      'Concurrency',
       `${concurrency.limit} at once${concurrency.by === undefined ? '' : ` for each ${concurrency.by}`}.`,
     )
   if (rateLimit !== undefined)
     say(
       'Rate',
-      `${rateLimit.perMinute} calls per minute, ${rateLimit.burst} at a stretch${named(rateLimit.profile)}.`,
+      `${rateLimit.perMinute} calls per minute, ${rateLimit.burst} in a burst${named(rateLimit.profile)}.`,
     )
   if (drain !== undefined)
     say(
       'Drain',
       `Every ${formatDuration(drain.everyMs)} ${drain.events} events${drain.cycles === 1 ? '' : `, ${drain.cycles} times over`}${named(drain.profile)}.`,
     )
-  if (circuit === 'off') say('Circuit', 'It never pauses itself, however much fails.')
+  if (circuit === 'off') say('Circuit', 'Off: it never opens.')
   else if (circuit !== undefined)
     say(
       'Circuit',
-      `It pauses itself after ${circuit.consecutive} failures in a row, and tries one after ${formatDuration(circuit.openMs)}.`,
+      `It opens after ${circuit.consecutive} failures in a row, and makes a trial call after ${formatDuration(circuit.openMs)}.`,
     )
   const auth = route.do?.auth ?? route.do?.agent?.auth
   if (auth !== undefined) say('Auth', authInWords(auth))
@@ -130,12 +130,12 @@ export function buffersInWords(route: RouteShape): readonly Said[] {
 
 /** Why a job was skipped, as its note says. */
 const SKIPPED: Readonly<Record<string, string>> = {
-  STALE: 'Its lane is past its version: something newer was done before.',
-  SUPERSEDED: 'Another event that came close to it stands for it.',
+  STALE: 'An event with a newer version was already processed.',
+  SUPERSEDED: 'It was superseded by another event in the same burst.',
   EMPTY: 'There was nothing to do: the list is empty.',
-  EXISTS: 'There is an instance with its key already.',
+  EXISTS: 'An instance with its key already exists.',
   ORPHAN: 'It found no instance, or several: it is among the orphans.',
-  DISABLED: 'Who wanted it was disabled when the event came.',
+  DISABLED: 'Its route was disabled when the event arrived.',
 }
 
 export function skippedInWords(note: string | undefined): string | undefined {

@@ -55,7 +55,7 @@ const VENDORS: Readonly<Record<string, string>> = {
 export function verifyInWords(verify: Verify): string {
   switch (verify.scheme) {
     case 'none':
-      return 'Nobody is verified: whoever knows the address can send.'
+      return 'Senders are not verified: anyone who knows the address can send.'
     case 'closed':
       return 'Nobody sends to it. It makes its events itself.'
     case 'hmac':
@@ -108,16 +108,16 @@ const REASONS: Readonly<Record<string, ReasonWords>> = {
     next: 'If it is the sender’s, add it to ‘allow’; behind a proxy, set MILLRACE_TRUSTED_PROXIES.',
   },
   handshake_refused: {
-    title: 'A handshake that was not understood',
+    title: 'An invalid handshake',
     next: 'Compare ‘handshake’ in the definition with what the vendor asks.',
   },
   rate_limited: {
-    title: 'More than the source takes',
+    title: 'Source rate limit exceeded',
     next: 'Senders wait and send again. If this is usual, raise ‘rateLimit’.',
   },
   signature_missing: {
     title: 'No signature',
-    next: 'Switch signing on at the sender, or somebody else has found the address.',
+    next: 'Enable signing at the sender. If it is enabled, the request came from elsewhere.',
   },
   signature_wrong: {
     title: 'A signature that does not match',
@@ -125,16 +125,16 @@ const REASONS: Readonly<Record<string, ReasonWords>> = {
   },
   signature_expired: {
     title: 'A signature that is too old',
-    next: 'Check the clocks of both sides; old deliveries that are sent again look like this too.',
+    next: 'Check the clocks of both sides; old deliveries that are sent again have the same problem.',
   },
   secret_missing: {
     title: 'The secret is not set here',
     next: 'Set the variable or the secret that the definition names.',
   },
-  not_json: { title: 'Not JSON', next: 'Let the sender use JSON, or look at its content type.' },
+  not_json: { title: 'Not JSON', next: 'Let the sender use JSON, or check its content type.' },
   duplicate_key: {
-    title: 'A key twice',
-    next: 'Of two values nobody knows which one counts: ask the sender.',
+    title: 'A duplicate key',
+    next: 'Ask the sender to write each key once.',
   },
   number_out_of_range: {
     title: 'A number that is too long',
@@ -142,15 +142,15 @@ const REASONS: Readonly<Record<string, ReasonWords>> = {
   },
   body_unreadable: {
     title: 'A body that cannot be read',
-    next: 'Look at its type and compression at the sender.',
+    next: 'Check its type and compression at the sender.',
   },
-  too_deep: { title: 'Nested too deeply', next: 'Raise ‘limits.depth’ if such payloads are right.' },
-  body_too_large: { title: 'Too large', next: 'Raise ‘limits.body’ if such payloads are right.' },
+  too_deep: { title: 'Nested too deeply', next: 'Raise ‘limits.depth’ if such payloads are expected.' },
+  body_too_large: { title: 'Too large', next: 'Raise ‘limits.body’ if such payloads are expected.' },
   unnamed_event: {
-    title: 'No subject could be made',
-    next: 'Compare ‘subject’ in the definition with what is sent.',
+    title: 'The subject cannot be computed',
+    next: 'Compare ‘subject’ in the definition with the payload.',
   },
-  wrong_type: { title: 'A content type that is not taken', next: 'Let the sender use JSON, a form or text.' },
+  wrong_type: { title: 'An unsupported content type', next: 'Let the sender use JSON, a form or text.' },
   method_not_allowed: { title: 'Not a POST', next: 'Events are sent with POST.' },
 }
 
@@ -165,18 +165,18 @@ export function reasonInWords(code: string): ReasonWords {
 export const SOURCE_SWITCHES = {
   pause: {
     title: 'Pause',
-    text: 'It keeps: senders are answered as always, and what they send waits here. Nothing is lost; when you resume, it is worked on in the order it came.',
-    done: 'It is paused and keeps what comes',
+    text: 'Senders get the usual response, and their events are stored. Nothing is lost; when you resume the source, the events are processed in order.',
+    done: 'It is paused, and events are stored',
   },
   resume: {
     title: 'Resume',
-    text: 'What was kept is worked on now, oldest first, by the routes in force.',
+    text: 'The stored events are processed now, oldest first, by the deployed routes.',
     done: 'It is active again',
   },
   disable: {
     title: 'Disable',
-    text: 'It refuses: senders are answered with 410, and what they send is not stored. Some vendors give up on an address that answers so.',
-    done: 'It is disabled and refuses what comes',
+    text: 'Senders get 410, and their events are not stored. Some vendors disable an address that responds so.',
+    done: 'It is disabled and refuses events',
   },
 } as const
 

@@ -39,14 +39,14 @@ test('[CN20] the last response is shown in short, by its outcome', () => {
   expect(answerInShort({ ...delivery, state: 'retrying', httpStatus: 500, error: 'answered 500' })).toBe(
     'answered 500',
   )
-  expect(answerInShort({ ...delivery, state: 'skipped', error: 'DISABLED' })).toBe('disabled when it came')
+  expect(answerInShort({ ...delivery, state: 'skipped', error: 'DISABLED' })).toBe('disabled at arrival')
 })
 
 test('[CN21] what a recovery leaves alone is shown, and nothing if there is nothing', () => {
   const none = { failed: 2, missing: 1, delivered: 0, 'under-way': 0, 'given-up': 0, unmatched: 0 }
   expect(leftInWords(none)).toBeNull()
   expect(leftInWords({ ...none, delivered: 1_200, 'under-way': 3 })).toBe(
-    'Left as they are: 1,200 arrived, 3 are under way.',
+    'Left as they are: 1,200 arrived, 3 are in progress.',
   )
 })
 

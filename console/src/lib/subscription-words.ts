@@ -32,18 +32,18 @@ interface Standing {
 const STOPPED: Readonly<Record<Because, Standing>> = {
   gone: {
     tone: 'red',
-    what: 'It is disabled: the endpoint answered 410, which says that it wants nothing more.',
-    next: 'If that was a mistake, have the endpoint mended, send a test, enable it here, and recover what it missed. If not, delete the subscription.',
+    what: 'It is disabled: the endpoint responded 410, which means that it wants no more events.',
+    next: 'If that was a mistake, let the owner fix the endpoint, send a test, enable it here, and recover the missed events. If not, delete the subscription.',
   },
   failing: {
     tone: 'red',
-    what: 'It disabled itself: nothing had arrived for too long.',
-    next: 'Mend the endpoint or its address, send a test until it arrives, enable it, and recover what it missed.',
+    what: 'It disabled itself: no delivery had succeeded for too long.',
+    next: 'Fix the endpoint or its address, send a test until it succeeds, enable it, and recover the missed events.',
   },
   person: {
     tone: 'amber',
-    what: 'It is disabled: what comes is skipped and listed.',
-    next: 'Once it is enabled, what was skipped can be recovered.',
+    what: 'It is disabled: new events are skipped and listed.',
+    next: 'Once it is enabled, skipped events can be recovered.',
   },
 }
 
@@ -56,14 +56,14 @@ export function standingInWords({
     case 'failing':
       return {
         tone: 'red',
-        what: 'Nothing arrives.',
-        next: 'It is tried still, with longer and longer pauses. Look at the latest answers, mend the endpoint, and send a test: once one arrives, what waits follows by itself. What was given up can be recovered.',
+        what: 'Deliveries fail.',
+        next: 'Retries continue, with growing pauses. Check the latest responses, fix the endpoint, and send a test: once one arrives, what waits follows by itself. What was given up can be recovered.',
       }
     case 'paused':
       return {
         tone: 'amber',
-        what: 'It keeps what comes.',
-        next: 'Deliveries are made and wait; all of them go out when it is resumed.',
+        what: 'It is paused: events are stored.',
+        next: 'Deliveries are created and wait; all of them are sent when it is resumed.',
       }
     case 'disabled':
       return STOPPED[because ?? 'person']
@@ -75,25 +75,25 @@ export function standingInWords({
 export const SUBSCRIPTION_SWITCHES = {
   pause: {
     title: 'Pause',
-    text: 'What comes is kept and waits. Nothing is lost, and everything goes out when it is resumed.',
+    text: 'New events are stored and wait. Nothing is lost, and all of them are sent when it is resumed.',
     done: 'It is paused',
   },
   resume: {
     title: 'Resume',
-    text: 'What waited goes out now, as quickly as the endpoint bears it.',
+    text: 'The waiting deliveries are sent now, as fast as the endpoint allows.',
     done: 'It is active again',
   },
   disable: {
     title: 'Disable',
-    text: 'What waits stays. What comes from now on is skipped, listed, and can be recovered once it is enabled.',
+    text: 'Waiting deliveries stay. New events are skipped, listed, and can be recovered once it is enabled.',
     done: 'It is disabled',
   },
 } as const
 
 export const ENABLE_WORDS = {
   title: 'Enable',
-  text: 'A test event goes first, then all that waits. What failed before counts no more. What was skipped meanwhile is sent by "Recover".',
-  done: 'It is enabled; a test event goes first',
+  text: 'A test event is sent first, then all waiting deliveries. Earlier failures no longer count. "Recover" sends the events that were skipped in the meantime.',
+  done: 'It is enabled; a test event is sent first',
 } as const
 
 export const DELIVERY_STATES: readonly (readonly [Delivery['state'], string])[] = [
@@ -108,8 +108,8 @@ export const DELIVERY_STATES: readonly (readonly [Delivery['state'], string])[] 
 
 const NOTES: Readonly<Record<string, readonly [short: string, whole: string]>> = {
   DISABLED: [
-    'disabled when it came',
-    'The subscription was disabled when the event came. "Recover" on its page sends what was skipped.',
+    'disabled at arrival',
+    'The subscription was disabled when the event arrived. "Recover" on its page sends skipped events.',
   ],
   SUBSCRIPTION_GONE: ['the subscription was deleted', 'The subscription was deleted while it waited.'],
 }
@@ -134,33 +134,33 @@ export const RESEND: Readonly<
 > = {
   pending: {
     action: 'Send now',
-    text: 'It is due now, whatever its endpoint did before.',
+    text: 'It is sent now, whatever happened before.',
     isReasonNeeded: false,
   },
   retrying: {
     action: 'Send now',
-    text: 'It does not wait for its next try: it is due now.',
+    text: 'It is sent now, without waiting for the next attempt.',
     isReasonNeeded: false,
   },
   delivering: null,
   delivered: {
     action: 'Resend',
-    text: 'It has arrived. It goes out once more as a delivery of its own with the same webhook-id: receivers that look at it know the event.',
+    text: 'It was delivered. It is sent once more as a new delivery with the same webhook-id, so receivers can recognize the event.',
     isReasonNeeded: true,
   },
   'dead-lettered': {
     action: 'Resend',
-    text: 'Its dead letter is replayed, with the address and the secret that are in force now.',
+    text: 'Its dead letter is replayed, with the current address and secret.',
     isReasonNeeded: false,
   },
   skipped: {
     action: 'Send it',
-    text: 'It was skipped. It goes out as a delivery of its own.',
+    text: 'It was skipped. It is sent as a new delivery.',
     isReasonNeeded: true,
   },
   cancelled: {
     action: 'Send it',
-    text: 'It was cancelled. It goes out as a delivery of its own.',
+    text: 'It was cancelled. It is sent as a new delivery.',
     isReasonNeeded: true,
   },
 }
@@ -178,8 +178,8 @@ export const SIGNINGS: readonly (readonly [Signing, string])[] = [
 
 const SIGNED: Readonly<Record<Signing, string>> = {
   standard: 'Any library for Standard Webhooks verifies it with this secret.',
-  ed25519: 'Receivers verify with the public key, which is no secret. The private one stays here.',
-  github: 'It signs the body alone: what checks GitHub’s webhooks checks these.',
+  ed25519: 'Receivers verify with the public key, which is not secret. The private key stays here.',
+  github: 'It signs only the body: code that verifies GitHub’s webhooks verifies these too.',
 }
 export const signingInWords = (signing: Signing): string => SIGNED[signing]
 
@@ -195,7 +195,7 @@ const event = verify(body, request.headers, process.env.${name})`
 type RecoveryVerdict = keyof RecoveryPreview['totals']
 
 export const RECOVERED: readonly (readonly [RecoveryVerdict, string, 'red' | 'accent', string])[] = [
-  ['failed', 'given up', 'red', 'Their dead letters are replayed.'],
+  ['failed', 'failed', 'red', 'Their dead letters are replayed.'],
   ['missing', 'never sent', 'accent', 'They are sent for the first time.'],
 ]
 
@@ -204,8 +204,8 @@ export function leftInWords(totals: RecoveryPreview['totals']): string | null {
   const parts = (
     [
       ['delivered', 'arrived'],
-      ['under-way', 'are under way'],
-      ['given-up', 'somebody gave up'],
+      ['under-way', 'are in progress'],
+      ['given-up', 'were discarded'],
       ['unmatched', 'are still to be matched'],
     ] as const
   ).flatMap(([name, text]) => (totals[name] === 0 ? [] : [`${totals[name].toLocaleString('en')} ${text}`]))

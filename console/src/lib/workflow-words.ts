@@ -10,7 +10,7 @@ type TransitionShape = Net['transitions'][number]
 const PLACE_TYPES: Readonly<Record<PlaceShape['type'], string>> = {
   normal: 'place',
   waiting: 'waits for something',
-  review: 'waits for a person',
+  review: 'waits for a user',
   error: 'error',
   final: 'end',
 }
@@ -71,34 +71,31 @@ export function transitionInWords(
 }
 
 const ATTENTIONS: Readonly<Record<Attention, readonly [short: string, text: string]>> = {
-  step_failed: ['a step failed', 'A step failed for good. It goes on exactly there when it is retried.'],
+  step_failed: ['a step failed', 'A step failed permanently. A retry continues at that step.'],
   step_parked: [
     'unknown outcome',
-    'Nobody knows whether a step took effect. Say what became of it among the unknown outcomes.',
+    'Nobody knows whether a step took effect. Record the outcome among the unknown outcomes.',
   ],
-  undo_failed: [
-    'roll-back stopped',
-    'Taking back what was done came to a stop. Retry it once its cause is gone.',
-  ],
-  stuck: ['stuck', 'Nothing can move it any more. Move its tokens, edit its data or cancel it.'],
+  undo_failed: ['roll-back stopped', 'The roll-back stopped. Retry it once you have fixed the cause.'],
+  stuck: ['stuck', 'No transition can move it. Move its tokens, edit its data or cancel it.'],
   lock_expired: [
-    'holds its lock for long',
-    'It holds its lock for longer than it said. Others wait for it; the lock is not taken away.',
+    'holds its lock too long',
+    'It has held its lock for longer than declared. Others wait for it; the lock is not taken away.',
   ],
 }
 export const attentionInShort = (attention: Attention): string => ATTENTIONS[attention][0]
 export const attentionInWords = (attention: Attention): string => ATTENTIONS[attention][1]
 
 const TRIGGERED: Readonly<Record<Trigger['action'], string>> = {
-  create: 'begins an instance',
+  create: 'starts an instance',
   update: 'reaches the instance with its key',
-  createOrUpdate: 'begins an instance, or reaches the one that has its key',
+  createOrUpdate: 'starts an instance, or reaches the one with its key',
 }
 
 /** `on` as a whole sentence. */
 export function triggerInWords({ on, schedule, manual, permission, action, fire }: Trigger): string {
   const who = manual
-    ? `A person or a program${permission === null ? '' : ` with the permission ${permission}`}`
+    ? `A user or a program${permission === null ? '' : ` with the permission ${permission}`}`
     : schedule !== null
       ? `The clock, by ${schedule},`
       : `An event of ${on.join(' or ')}`
@@ -109,11 +106,8 @@ const VERDICTS: Readonly<
   Record<Verdict, readonly [tone: 'accent' | 'grey' | 'amber' | 'red', text: string]>
 > = {
   proved: ['accent', 'Proved: whatever happens, every instance can end.'],
-  'sound-ignoring-conditions': [
-    'accent',
-    'Sound, if every condition may hold or not: they were not looked into.',
-  ],
-  'not-proved': ['amber', 'Not proved: something may go wrong, or there was too much to look at.'],
+  'sound-ignoring-conditions': ['accent', 'No deadlocks found (conditions not evaluated).'],
+  'not-proved': ['amber', 'Not proved: a defect is possible, or the net is too large to check.'],
   unsound: ['red', 'Not sound: an instance can get stuck or break.'],
 }
 export const verdictTone = (verdict: Verdict) => VERDICTS[verdict][0]
@@ -124,7 +118,7 @@ const ORPHAN_REASONS: Readonly<Record<Orphan['reason'], string>> = {
   several: 'Several instances have its key.',
 }
 export const orphanInWords = ({ reason, state }: Pick<Orphan, 'reason' | 'state'>): string =>
-  state === 'waiting' ? 'Its instance may still come: it waits.' : ORPHAN_REASONS[reason]
+  state === 'waiting' ? 'Its instance may still start: it waits.' : ORPHAN_REASONS[reason]
 
 type Tone = 'green' | 'red' | 'amber' | 'accent' | 'grey' | 'violet'
 
@@ -142,11 +136,11 @@ const HAPPENED: Readonly<Record<HistoryEntry['type'], readonly [Tone, (name: str
   rolling_back: ['violet', () => 'Rolls back what was done'],
   timed_out: ['amber', (name) => `The time in ${name} is over`],
   learned: ['grey', () => 'Learned a key'],
-  moved: ['violet', () => 'Tokens were moved by hand'],
-  edited: ['violet', () => 'Data was edited by hand'],
+  moved: ['violet', () => 'Tokens were moved manually'],
+  edited: ['violet', () => 'Data was edited manually'],
   cancelled: ['grey', () => 'Was cancelled'],
-  retried: ['accent', (name) => `${name} is tried again`],
-  migrated: ['violet', () => 'Went to another version'],
+  retried: ['accent', (name) => `${name} is retried`],
+  migrated: ['violet', () => 'Was migrated to another version'],
   noted: ['grey', () => 'A note'],
 }
 

@@ -105,7 +105,7 @@ function Actions({ connection }: { readonly connection: ConnectionDetail }) {
       {asking === 'retire' && (
         <ReasonDialog
           title={`Retire ${name}`}
-          text="Nothing runs on it any more. Work that names it becomes a dead letter that can be replayed once there is another."
+          text="No more calls use it. Jobs that use it are dead-lettered; replay them once there is another connection."
           action="Retire"
           run={(reason) => api.retireConnection({ id: name, reason })}
           done={`${name} is retired`}
@@ -130,13 +130,13 @@ function Standing({ connection }: { readonly connection: ConnectionDetail }) {
           <Note tone="amber">
             <strong>
               {override.is === 'open'
-                ? 'Calls are held back by hand'
-                : 'Calls go through by hand, whatever fails'}
+                ? 'Calls are stopped manually'
+                : 'Calls are allowed manually, even if they fail'}
               .
             </strong>{' '}
             By {override.by}, <Time at={override.since} />: "{override.reason}".{' '}
             {override.until === null ? (
-              'Until somebody takes it back.'
+              'Until you change it.'
             ) : (
               <>
                 It ends <Time at={override.until} />.
@@ -323,9 +323,9 @@ function Runs({ name, state, onState }: RunsProps) {
         declaration={RUNS}
         filter={{ connection: name, state: known ?? '' }}
         empty={
-          <Empty icon={null} title={known === undefined ? 'Nothing ran on it yet' : `None is ${known}`}>
+          <Empty icon={null} title={known === undefined ? 'No runs yet' : `None is ${known}`}>
             {known === undefined
-              ? 'Runs come with the first work that names it, and with each test.'
+              ? 'Runs appear with the first job that uses it, and with each test.'
               : undefined}
           </Empty>
         }

@@ -87,12 +87,12 @@ function Actions({ credential }: { readonly credential: Credential }) {
           title={`Rotate ${name}`}
           text={
             provider?.canRotate === true
-              ? 'The vendor makes a new secret, it is tried by one call, and takes the place of the one in use. If it does not work, the one in use stays.'
-              : 'The vendor makes no secrets by itself: the rotation waits until somebody brings the new value here. The one in use stays until then.'
+              ? 'The vendor creates a new secret. It is verified by one call and then replaces the current one. If it does not work, the current one stays.'
+              : 'The vendor cannot create secrets: the rotation waits until you set the new value here. The current one stays until then.'
           }
           action="Rotate"
           run={(reason) => api.rotateCredential({ credentialId: name, ...optionalReason(reason) })}
-          done="A rotation is under way"
+          done="The rotation has started"
           isReasonNeeded={me?.environment === 'PROD'}
           onClose={close}
         />
@@ -115,7 +115,7 @@ function Standing({ credential }: { readonly credential: Credential }) {
                 Begun <Time at={underWay.begunAt} /> by {underWay.by}:{' '}
                 {rotationReasonInWords(underWay.reason)}
                 {underWay.note !== null && ` ("${underWay.note}")`}.{' '}
-                <Link href={`/work/${underWay.workId}`}>Its work</Link>.
+                <Link href={`/work/${underWay.workId}`}>Its job</Link>.
               </>
             )}
             <span className="standing__next">{words.next}</span>
@@ -128,11 +128,9 @@ function Standing({ credential }: { readonly credential: Credential }) {
             <strong>The last rotation failed</strong> <Time at={lastFailure.at} />.{' '}
             {lastFailure.version === null
               ? 'There is no other value.'
-              : `Version ${lastFailure.version} stays in use.`}
+              : `Version ${lastFailure.version} stays current.`}
             <span className="standing__reason mono">{lastFailure.error}</span>
-            <span className="standing__next">
-              Mend what the error says, then rotate again or bring another value.
-            </span>
+            <span className="standing__next">Fix the cause, then rotate again or set another value.</span>
           </Note>
         </div>
       )}
@@ -218,8 +216,8 @@ function Facts({ credential }: { readonly credential: Credential }) {
         <dt>Rotation</dt>
         <dd>
           {rotation.everyMs === null
-            ? 'when somebody asks, or when it is refused'
-            : `every ${formatDuration(rotation.everyMs)}, when somebody asks, or when it is refused`}
+            ? 'on request, or when it is refused'
+            : `every ${formatDuration(rotation.everyMs)}, on request, or when it is refused`}
           {rotation.nextAt !== null && (
             <div className="faint">
               the next <Time at={rotation.nextAt} />

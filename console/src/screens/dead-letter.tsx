@@ -47,9 +47,7 @@ export default function DeadLetterScreen({ id }: { readonly id: string }) {
       <div className="spaced">
         <Note tone={letter.state === 'resolved' ? 'accent' : letter.state === 'discarded' ? 'grey' : 'red'}>
           {letter.state === 'resolved' && <strong>Resolved by a replay. It had failed with </strong>}
-          {letter.state === 'discarded' && (
-            <strong>Discarded: nothing more happens. It had failed with </strong>
-          )}
+          {letter.state === 'discarded' && <strong>Discarded. It had failed with </strong>}
           <strong className="letter__reason">{letter.reason.replaceAll('_', ' ')}:</strong> {letter.lastError}
           {letter.runbook !== undefined && (
             <>
@@ -89,7 +87,7 @@ export default function DeadLetterScreen({ id }: { readonly id: string }) {
             Payload
           </h2>
           {data.exact === undefined || data.exact.type === 'word' ? (
-            <Note>The event is not kept any more.</Note>
+            <Note>The event is no longer stored.</Note>
           ) : (
             <div className="card">
               <div className="card__bar">
@@ -138,7 +136,7 @@ function Facts({ letter }: { readonly letter: DeadLetterDetail }) {
           </dd>
         </>
       )}
-      <dt>Work item</dt>
+      <dt>Job</dt>
       <dd>
         <Link href={`/work/${letter.workId}`} className="mono">
           {letter.workId}
@@ -148,7 +146,7 @@ function Facts({ letter }: { readonly letter: DeadLetterDetail }) {
       <dd>
         {letter.reportedAs} <span className="faint">{letter.severity}</span>
       </dd>
-      <dt>Given up</dt>
+      <dt>Dead-lettered</dt>
       <dd>
         <Time at={letter.createdAt} /> after{' '}
         {letter.attempts === 1 ? 'one attempt' : `${letter.attempts} attempts`}
@@ -227,10 +225,10 @@ function Actions({
       {asking === 'force' && (
         <ReasonDialog
           title="Replay with force"
-          text="It failed after every replay so far. Force lets it try once more."
+          text="Every replay so far has failed. Force allows another one."
           action="Replay with force"
           run={(reason) => api.replayDeadLetter({ id: letter.id, force: true, reason })}
-          done="It is on its way again"
+          done="The replay has started"
           isReasonNeeded
           onClose={close}
         />
@@ -241,10 +239,10 @@ function Actions({
       {asking === 'discard' && (
         <ReasonDialog
           title="Discard this dead letter"
-          text="Its work will never be done. The event stays where it is, and so does this letter with your reason."
+          text="The job will not be replayed. The event and this dead letter stay stored, with your reason."
           action="Discard"
           run={(reason) => api.discardDeadLetter({ id: letter.id, reason })}
-          done="The letter is discarded"
+          done="The dead letter is discarded"
           isReasonNeeded
           isDangerous
           onClose={close}

@@ -74,7 +74,7 @@ export default function DefinitionEditor() {
         ...(reason.trim() !== '' && { reason: reason.trim() }),
       }),
     onSuccess: ({ version }) => {
-      toastDone(`Version ${version} is in force`)
+      toastDone(`Version ${version} is deployed`)
       void client.invalidateQueries()
       go('/routes')
     },
@@ -145,7 +145,7 @@ export default function DefinitionEditor() {
           )}
           {isCurrent && planned.plan.ok && changes.length === 0 && (
             <Note tone="accent">
-              <strong>Nothing would change.</strong> What is in force says the same.
+              <strong>Nothing would change.</strong> The deployed definitions are the same.
             </Note>
           )}
           {changes.length > 0 && (

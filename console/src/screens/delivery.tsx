@@ -85,22 +85,22 @@ function Next({ delivery }: { readonly delivery: DeliveryDetail }) {
           tone="grey"
           title={
             <>
-              {history.length === 0 ? 'Due' : 'Next try'} <Time at={dueAt} />
+              {history.length === 0 ? 'Due' : 'Next attempt'} <Time at={dueAt} />
             </>
           }
         >
-          Unless its subscription is paused or disabled, or its endpoint gets a rest.
+          Unless its subscription is paused or disabled, or its endpoint is paused after failures.
         </Step>
       )
     case 'dead-lettered':
       return (
-        <Step icon={<MailX size={14} />} tone="red" title="Given up" at={processedAt}>
+        <Step icon={<MailX size={14} />} tone="red" title="Dead-lettered" at={processedAt}>
           {history.length === 0 && <span className="attempt__error mono">{error}</span>}
           {deadLetterId === undefined ? (
-            'Nothing is tried by itself any more.'
+            'There are no more automatic retries.'
           ) : (
             <>
-              Nothing is tried by itself any more.{' '}
+              There are no more automatic retries.{' '}
               <Link href={`/dead-letters/${deadLetterId}`}>Its dead letter</Link>
             </>
           )}
@@ -178,7 +178,7 @@ function Request({ delivery: { request, requestError } }: { readonly delivery: D
   if (request === null) {
     return (
       <Note tone="amber">
-        <strong>It cannot be made.</strong> {requestError}
+        <strong>The request cannot be built.</strong> {requestError}
       </Note>
     )
   }
@@ -229,7 +229,7 @@ function Actions({ delivery }: { readonly delivery: DeliveryDetail }) {
           text={words.text}
           action={words.action}
           run={send}
-          done="It goes out"
+          done="It is sent"
           isReasonNeeded={words.isReasonNeeded || me?.environment === 'PROD'}
           onClose={() => setAsking(null)}
         />
@@ -237,7 +237,7 @@ function Actions({ delivery }: { readonly delivery: DeliveryDetail }) {
       {asking === 'cancel' && (
         <ReasonDialog
           title="Cancel this delivery"
-          text={'It is not sent any more. The event stays, and "Recover" can send it later.'}
+          text={'It will not be sent. The event stays stored, and "Recover" can send it later.'}
           action="Cancel it"
           run={(reason) => api.cancelDelivery({ id, reason })}
           done="The delivery is cancelled"

@@ -64,8 +64,8 @@ export function EventScreen({ id }: { readonly id: string }) {
           )}
           {event.duplicates > 0 && event.lastDuplicateAt !== null && (
             <span>
-              sent again {event.duplicates === 1 ? 'once' : `${formatNumber(event.duplicates)} times`}, last{' '}
-              <Time at={event.lastDuplicateAt} />
+              received again {event.duplicates === 1 ? 'once' : `${formatNumber(event.duplicates)} times`},
+              last <Time at={event.lastDuplicateAt} />
             </span>
           )}
         </div>
@@ -86,7 +86,7 @@ export function EventScreen({ id }: { readonly id: string }) {
       <div className="event">
         <section className="event__way" aria-labelledby="way">
           <h2 id="way" className="sr-only">
-            Its way
+            Timeline
           </h2>
           <Timeline event={event} />
         </section>
@@ -128,7 +128,7 @@ function Hidden({ event, isViewer }: { readonly event: EventDetail; readonly isV
     return (
       <div className="spaced">
         <Note tone="red">
-          <strong>The payload cannot be opened.</strong> {unreadable}
+          <strong>The payload cannot be decrypted.</strong> {unreadable}
         </Note>
       </div>
     )
@@ -137,7 +137,7 @@ function Hidden({ event, isViewer }: { readonly event: EventDetail; readonly isV
   return (
     <div className="spaced">
       <Note tone={isViewer ? 'amber' : 'grey'}>
-        <strong>{isViewer ? 'Some places are hidden.' : 'Some places are sensitive.'}</strong> The source says
+        <strong>{isViewer ? 'Some values are hidden.' : 'Some values are sensitive.'}</strong> The source says
         so of {sensitive.map((path) => `‘${path}’`).join(', ')}. They are encrypted on disk, left out of logs
         {isViewer ? ', and shown to operators and admins only.' : ', and hidden from viewers.'}
       </Note>
@@ -151,7 +151,7 @@ function RawBody({ id, isEdited }: { readonly id: string; readonly isEdited: boo
   if (me?.role === 'viewer') {
     return (
       <Empty icon={<EyeOff size={20} />} title="Operators and admins only">
-        The body as it was received holds everything that was sent, hidden places among it.
+        The raw body contains all values, including hidden ones.
       </Empty>
     )
   }
@@ -163,8 +163,7 @@ function RawBody({ id, isEdited }: { readonly id: string; readonly isEdited: boo
       text={data.text}
       about={
         <span className="num">
-          {data.bytes.toLocaleString('en')} bytes,{' '}
-          {isEdited ? 'as a user edited them' : 'as they were received'}
+          {data.bytes.toLocaleString('en')} bytes, {isEdited ? 'as a user edited them' : 'as received'}
         </span>
       }
     />
@@ -172,7 +171,7 @@ function RawBody({ id, isEdited }: { readonly id: string; readonly isEdited: boo
 }
 
 function Headers({ headers }: { readonly headers: EventDetail['headers'] }) {
-  if (Object.keys(headers).length === 0) return <Empty icon={null} title="No headers were kept" />
+  if (Object.keys(headers).length === 0) return <Empty icon={null} title="No headers were stored" />
   return (
     <div className="card card--pad">
       <HeaderFacts headers={headers} />
@@ -223,13 +222,13 @@ function EnvelopeFacts({ event }: { readonly event: EventDetail }) {
 
 const VERDICTS = {
   matched: ['green', 'matched'],
-  'would-match': ['amber', 'would match now; not in force when the event came'],
-  'gave-way': ['grey', 'gives way to another that says fanOut: first'],
-  ambiguous: ['red', 'not the only one, and fanOut: one is said: nobody runs'],
+  'would-match': ['amber', 'would match now; not deployed when the event arrived'],
+  'gave-way': ['grey', 'not used: an earlier route has fanOut: first'],
+  ambiguous: ['red', 'several routes match, and one has fanOut: one: none runs'],
   subject: ['grey', 'other subject'],
   condition: ['amber', 'condition does not hold'],
   error: ['red', 'condition failed'],
-  kept: ['amber', 'kept; matched when the source goes on'],
+  kept: ['amber', 'stored; matched when the source is resumed'],
   unmatchable: ['red', 'could not be matched; see the dead letter'],
 } as const
 
@@ -244,7 +243,7 @@ function Explain({ id }: { readonly id: string }) {
         title="There are no routes"
         action={<LinkButton to="/definitions/edit">Write one</LinkButton>}
       >
-        Nothing could have matched this event.
+        No route could match this event.
       </Empty>
     )
   }
@@ -280,7 +279,7 @@ interface ExplainedProps {
 function Explained({ consumer, isKept }: ExplainedProps) {
   const [tone, text] =
     isKept && consumer.verdict === 'would-match'
-      ? (['amber', 'would match when the source goes on'] as const)
+      ? (['amber', 'would match when the source is resumed'] as const)
       : (VERDICTS[consumer.verdict] ?? ['grey', consumer.verdict])
   return (
     <>

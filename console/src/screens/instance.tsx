@@ -169,7 +169,7 @@ function Standing({ instance }: { readonly instance: InstanceDetail }) {
       {attention !== null && (
         <div className="spaced">
           <Note tone="amber">
-            <strong>Needs somebody.</strong> {attentionInWords(attention)}{' '}
+            <strong>Needs attention.</strong> {attentionInWords(attention)}{' '}
             {attention === 'step_parked' && <Link href="/unknown">Unknown outcomes</Link>}
           </Note>
         </div>
@@ -185,7 +185,7 @@ function Standing({ instance }: { readonly instance: InstanceDetail }) {
       {rollBack !== null && (
         <div className="spaced">
           <Note tone="amber">
-            <strong>It rolls back.</strong>{' '}
+            <strong>Rolling back.</strong>{' '}
             {rollBack.left.length === 1 ? 'One step is' : `${rollBack.left.length} steps are`} yet to be
             undone; then it goes to {rollBack.to}.
           </Note>
@@ -196,8 +196,8 @@ function Standing({ instance }: { readonly instance: InstanceDetail }) {
           <Note>
             <strong>It may not move yet.</strong>{' '}
             {waitsFor === 'lock'
-              ? 'Another instance has its lock; it goes on when that one ends.'
-              : 'As many run as the workflow allows at once; it goes on when one ends.'}
+              ? 'Another instance has its lock; it continues when that one ends.'
+              : 'The workflow’s limit of running instances is reached; it continues when one ends.'}
           </Note>
         </div>
       )}

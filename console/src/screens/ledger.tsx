@@ -15,10 +15,10 @@ type State = LedgerEntry['state']
 
 /** What a state means for the next job with the key. */
 const MEANING: Readonly<Record<State, string>> = {
-  done: 'The effect is there. Whatever comes with this key is skipped.',
-  reserved: 'A call is on its way, or about to be. Others with this key wait for it.',
-  unknown: 'A call was sent, and nobody knows what became of it. Others with this key wait.',
-  released: 'It is proven that the effect is not there. The next one with this key makes it.',
+  done: 'The effect happened. Further jobs with this key are skipped.',
+  reserved: 'A call is in progress or about to start. Other jobs with this key wait for it.',
+  unknown: 'A call was sent, and its outcome is unknown. Other jobs with this key wait.',
+  released: 'The effect provably did not happen. The next job with this key makes the call.',
 }
 
 export default function Ledger() {
@@ -30,7 +30,7 @@ export default function Ledger() {
   return (
     <PageFrame
       title="Ledger"
-      lead="Every effect on the outside by its key: what is done is not done again. Payloads are never kept here."
+      lead="Every external effect by its key: an effect that is done is not repeated. Payloads are never stored here."
     >
       <form
         className="toolbar"
@@ -136,7 +136,7 @@ function Entries() {
           title={state === '' ? 'No effect yet' : `Nothing is ${state}`}
           action={<LinkButton to="/events">See the events</LinkButton>}
         >
-          Before a route calls the outside, it writes the key of the call down here.
+          Before a route makes a call, it reserves the key of the call here.
         </Empty>
       )}
     />
@@ -232,7 +232,7 @@ function Generation({ entry, isOnly }: { readonly entry: LedgerEntry; readonly i
       {entry.state === 'unknown' && (
         <div>
           <LinkButton to="/unknown" isSmall>
-            Say what became of it
+            Record the outcome
           </LinkButton>
         </div>
       )}

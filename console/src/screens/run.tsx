@@ -27,7 +27,7 @@ export default function RunScreen({ id }: { readonly id: string }) {
       heading={
         <span className="title-line">
           <span className="event__subject mono">{data.operation}</span> <StateChip state={data.state} />
-          {data.replayOf !== null && <Chip tone="accent">done anew</Chip>}
+          {data.replayOf !== null && <Chip tone="accent">replay</Chip>}
         </span>
       }
       crumbs={
@@ -73,7 +73,7 @@ function Attempts({ run }: { readonly run: Run }) {
             tone="grey"
             title={`${run.attemptCount - run.attempts.length} older attempts`}
           >
-            Only the latest are told in full.
+            Only the latest are shown in full.
           </Step>
         )}
         {run.attempts.map((attempt) => {
@@ -83,7 +83,7 @@ function Attempts({ run }: { readonly run: Run }) {
               key={`${attempt.number} ${attempt.startedAt}`}
               icon={isGood ? <CircleCheck size={14} /> : <CircleX size={14} />}
               tone={isGood ? 'green' : 'red'}
-              title={`Attempt ${attempt.number}: ${isGood ? 'it went well' : 'it failed'}`}
+              title={`Attempt ${attempt.number}: ${isGood ? 'succeeded' : 'failed'}`}
               at={attempt.startedAt}
             >
               <span className="attempt">
@@ -103,11 +103,7 @@ function Attempts({ run }: { readonly run: Run }) {
                 />
               )}
               {attempt.response !== null && (
-                <Head
-                  label={`Answer to attempt ${attempt.number}`}
-                  text={attempt.response}
-                  more="What was answered"
-                />
+                <Head label={`Answer to attempt ${attempt.number}`} text={attempt.response} more="Response" />
               )}
             </Step>
           )
@@ -155,7 +151,7 @@ function Facts({ run }: { readonly run: Run }) {
       )}
       {workId !== null && (
         <>
-          <dt>Work item</dt>
+          <dt>Job</dt>
           <dd>
             <Link href={`/work/${workId}`} className="mono">
               {workId}
@@ -183,7 +179,7 @@ function Facts({ run }: { readonly run: Run }) {
       )}
       {replayOf !== null && (
         <>
-          <dt>Does anew</dt>
+          <dt>Replay of</dt>
           <dd>
             <Link href={`/runs/${replayOf}`} className="mono">
               {replayOf}

@@ -61,7 +61,7 @@ export default function SourceScreen({ name }: { readonly name: string }) {
         <div>
           <section aria-labelledby="door">
             <div className="section__head">
-              <h2 id="door">The way in</h2>
+              <h2 id="door">Ingest</h2>
             </div>
             <Door source={data} tenant={me?.tenant ?? 'default'} document={document} />
           </section>
@@ -87,7 +87,7 @@ export default function SourceScreen({ name }: { readonly name: string }) {
           {document.schedule === undefined && document.nats === undefined && (
             <section className="section" aria-labelledby="refused">
               <div className="section__head">
-                <h2 id="refused">Turned away</h2>
+                <h2 id="refused">Refused requests</h2>
                 <Link href={`/rejections?source=${name}`}>All</Link>
               </div>
               <Refused source={name} />
@@ -129,20 +129,19 @@ function Stopped({ source }: { readonly source: DefinitionDetails }) {
       <Note tone="amber">
         {source.status === 'paused' ? (
           <>
-            <strong>It keeps what comes.</strong> Senders are answered as always.{' '}
+            <strong>Paused: events are stored.</strong> Senders get the usual response.{' '}
             {kept !== undefined && (
               <span role="status">
                 {kept.count === 0
                   ? 'Nothing waits yet.'
-                  : `${formatNumber(kept.count)}${kept.isCapped ? '+' : ''} ${kept.count === 1 ? 'event waits' : 'events wait'} to be worked on when it is resumed.`}
+                  : `${formatNumber(kept.count)}${kept.isCapped ? '+' : ''} ${kept.count === 1 ? 'event waits' : 'events wait'} until it is resumed.`}
               </span>
             )}{' '}
             {who}
           </>
         ) : (
           <>
-            <strong>It refuses what comes.</strong> Senders are answered with 410, and nothing is stored.{' '}
-            {who}
+            <strong>Disabled: events are refused.</strong> Senders get 410, and nothing is stored. {who}
           </>
         )}
       </Note>
@@ -173,14 +172,14 @@ function Door({
         : `${formatNumber(document.rateLimit.perMinute)} a minute, ${formatNumber(document.rateLimit.burst)} at once`,
     ],
     [
-      'Known again by',
+      'Deduplicated by',
       schedule === undefined ? `${knownBy(document)}, for ${formatDuration(document.dedup.windowMs)}` : null,
     ],
     ['Sensitive', document.sensitive === undefined ? null : document.sensitive.join(', ')],
-    ['Kept for', document.retentionMs === undefined ? null : formatDuration(document.retentionMs)],
+    ['Retention', document.retentionMs === undefined ? null : formatDuration(document.retentionMs)],
     [
       'Unmatched',
-      document.unmatched === 'deadLetter' ? 'An event that no route wants is a dead letter.' : null,
+      document.unmatched === 'deadLetter' ? 'An event that no route selects is dead-lettered.' : null,
     ],
   ]
   return (
@@ -215,7 +214,7 @@ function Door({
 /** How it recognises a repeated delivery; `event.id` is the id that the definition names. */
 function knownBy({ dedup, event, nats }: SourceShape): string {
   const by = dedup.by === null || dedup.by === 'event.id' ? event.id : dedup.by
-  return by ?? (nats === undefined ? 'its content' : 'the message’s id, or its place in the stream')
+  return by ?? (nats === undefined ? 'its content' : 'the message’s id, or its position in the stream')
 }
 
 function Inlet({
@@ -241,8 +240,8 @@ function Inlet({
       {consumer !== undefined && (
         <p className="muted" role="status">
           {consumer.state === 'consuming'
-            ? 'It takes what is published.'
-            : `${consumer.state === 'waiting' ? 'It waits' : 'It takes nothing now'}: ${consumer.why ?? ''}.`}
+            ? 'It reads the stream.'
+            : `${consumer.state === 'waiting' ? 'It waits' : 'It reads nothing now'}: ${consumer.why ?? ''}.`}
         </p>
       )}
     </div>
@@ -250,9 +249,9 @@ function Inlet({
 }
 
 const MISSED: Readonly<Record<string, string>> = {
-  once: 'What was missed fires once, when it can.',
-  skip: 'What was missed is left out.',
-  all: 'Everything that was missed fires, one after the other.',
+  once: 'Missed slots fire once.',
+  skip: 'Missed slots are skipped.',
+  all: 'Every missed slot fires, one after the other.',
 }
 
 function Schedule({
@@ -270,7 +269,7 @@ function Schedule({
       </p>
       <p className="muted">
         {nextFireAt == null ? (
-          'It does not fire now.'
+          'It is not active.'
         ) : (
           <>
             Next: <strong>{formatExact(nextFireAt).slice(0, -4)}</strong>, <Time at={nextFireAt} />.
@@ -344,9 +343,7 @@ function Subjects({ source }: { readonly source: string }) {
         <h2 id="subjects">Subjects</h2>
         <Link href={`/catalog?source=${source}`}>Catalog</Link>
       </div>
-      <p className="muted">
-        The catalog lists what it can publish, with examples and the routes that want it.
-      </p>
+      <p className="muted">The catalog lists its subjects, with examples and the routes that select them.</p>
     </section>
   )
 }

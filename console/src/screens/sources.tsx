@@ -40,7 +40,7 @@ const SOURCES: ListDeclaration<'listDefinitions'> = {
       className: 'muted sources__last',
       cell: ({ name }) => <LastEvent source={name} />,
     },
-    { head: 'Turned away', isElement: true, cell: ({ name }) => <Refused source={name} /> },
+    { head: 'Refused requests', isElement: true, cell: ({ name }) => <Refused source={name} /> },
     { head: 'Last 15 min', className: 'events__when num', cell: ({ name }) => <Pace source={name} /> },
   ],
 }

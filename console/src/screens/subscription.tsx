@@ -206,7 +206,7 @@ function Health({ subscription }: { readonly subscription: SubscriptionDetail })
       {sending !== null && isSending && (
         <p className="numbers__foot muted num">
           {sending.pausedUntil === null ? (
-            `At most ${sending.limit} at once; ${sending.inFlight} on their way now.`
+            `At most ${sending.limit} in parallel; ${sending.inFlight} in progress now.`
           ) : (
             <>
               The endpoint gets a rest: the next call goes out <Time at={sending.pausedUntil} />.
@@ -248,7 +248,7 @@ function Deliveries({ name, state, onState }: DeliveriesProps) {
         filter={{ subscription: name, state: known ?? '' }}
         empty={
           <Empty icon={null} title={known === undefined ? 'Nothing was sent yet' : `None is ${known}`}>
-            {known === undefined ? 'Deliveries come with the first event that it wants.' : undefined}
+            {known === undefined ? 'Deliveries appear with the first event that it selects.' : undefined}
           </Empty>
         }
       />
@@ -350,7 +350,7 @@ function Said({
       {asking === 'delete' && (
         <ConfirmDialog
           title={`Delete ${name}`}
-          text="It gets nothing more, its open deliveries are cancelled, and its generated secret is gone. Deliveries that are over stay in the history."
+          text="It receives no more events, its open deliveries are cancelled, and its generated secret is deleted. Finished deliveries stay in the history."
           action="Delete"
           run={() => api.deleteSubscription({ name })}
           done={`${name} is deleted`}

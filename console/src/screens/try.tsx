@@ -43,7 +43,10 @@ export default function Try() {
 
   if (recent?.items.length === 0) {
     return (
-      <PageFrame title="Try" lead="A route or an expression over a real event, without calling anybody.">
+      <PageFrame
+        title="Try"
+        lead="Try a route or an expression with a real event, without calling any system."
+      >
         <Empty
           icon={<FlaskConical size={20} />}
           title="There is no event to try with"
@@ -57,7 +60,7 @@ export default function Try() {
   return (
     <PageFrame
       title="Try"
-      lead="Pick a real event and a route. You see whether it matches and why, its key, the request it would make and what the ledger would say. Nobody is called."
+      lead="Pick a real event and a route. You see whether it matches and why, its key, the request it would send and what the ledger would say. No call is made."
     >
       <div className="try">
         <section aria-labelledby="try-event">
@@ -73,7 +76,7 @@ export default function Try() {
           <Tabs
             label="Which route"
             tabs={[
-              { id: 'route', label: 'In force' },
+              { id: 'route', label: 'Deployed' },
               { id: 'yaml', label: 'From YAML' },
             ]}
             selected={mode}

@@ -16,7 +16,7 @@ export default function Versions() {
   return (
     <PageFrame
       title="Versions"
-      lead="Every apply makes a version. Going back makes a new one with the old content; work that began stays on the version it began with."
+      lead="Every apply creates a version. A rollback creates a new version with the old content; running jobs stay on the version they started with."
       crumbs={[['Routes', '/routes']]}
     >
       <div className="list">
@@ -33,7 +33,7 @@ export default function Versions() {
           {data?.items.map(({ version, hash, appliedAt, by, changes }) => (
             <li key={version} className="row versions__grid">
               <span className="row__title num">
-                Version {version} {version === current && <Chip tone="green">in force</Chip>}
+                Version {version} {version === current && <Chip tone="green">deployed</Chip>}
               </span>
               <Copy text={hash} shown={`${hash.slice(0, 19)}…`} />
               <span className="muted num">{changes === 1 ? '1 change' : `${changes} changes`}</span>
@@ -60,10 +60,10 @@ export default function Versions() {
       {target !== null && (
         <ReasonDialog
           title={`Go back to version ${target}`}
-          text="The definitions of that version are applied as a new one. Work that already began stays as it is."
+          text="The definitions of that version are applied as a new version. Running jobs are not affected."
           action="Go back"
           run={(reason) => api.rollbackDefinitions({ to: target, ...optionalReason(reason) })}
-          done={`The content of version ${target} is in force again`}
+          done={`The content of version ${target} is deployed again`}
           onClose={() => setTarget(null)}
         />
       )}

@@ -41,7 +41,7 @@ export default function WorkItem({ id }: { readonly id: string }) {
         <div className="spaced">
           <Note tone="amber">
             <strong>Nobody knows whether the call had its effect.</strong>{' '}
-            <Link href="/unknown">Say what became of it</Link> among the unknown outcomes.
+            <Link href="/unknown">Record the outcome</Link> among the unknown outcomes.
           </Note>
         </div>
       )}
@@ -170,7 +170,7 @@ function Facts({ work }: { readonly work: WorkStory }) {
           {/* Its time starts with its first attempt. */}
           {work.attempts + work.waits + work.losses > 0 && (
             <>
-              <dt>Given up</dt>
+              <dt>Dead-lettered</dt>
               <dd>
                 <Time at={work.expiresAt} /> at the latest
               </dd>

@@ -60,7 +60,7 @@ export function ReasonDialog(props: ReasonDialogProps) {
   const isMissing = props.isReasonNeeded === true && reason.trim() === ''
   const problem = action.error === null || action.error === undefined ? null : problemOf(action.error)
   const atField =
-    fieldError(action.error, name) ?? (isAsked && isMissing ? 'Say why; it is kept.' : undefined)
+    fieldError(action.error, name) ?? (isAsked && isMissing ? 'A reason is required.' : undefined)
   const submit = () => {
     setIsAsked(true)
     if (isMissing) return
@@ -91,7 +91,7 @@ export function ReasonDialog(props: ReasonDialogProps) {
       <div className="muted">{props.text}</div>
       <Field
         label={props.isReasonNeeded === true ? label : `${label} (optional)`}
-        hint="Kept in the history, with your name."
+        hint="Recorded in the history, with your name."
         error={atField}
       >
         {(field) => (

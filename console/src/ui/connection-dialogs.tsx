@@ -95,9 +95,7 @@ function TestResult({ test: { ok, run, connection } }: { readonly test: Connecti
       {isUnverified && <UnverifiedNote />}
       {run.error !== null && <Note tone="red">{run.error}</Note>}
       {attempt?.request != null && <Head label="What was sent" text={attempt.request} more="What was sent" />}
-      {attempt?.response != null && (
-        <Head label="What was answered" text={attempt.response} more="What was answered" />
-      )}
+      {attempt?.response != null && <Head label="Response" text={attempt.response} more="Response" />}
     </>
   )
 }
@@ -195,9 +193,9 @@ export function CircuitDialog({
       )}
       <Field
         label="Reason"
-        hint="Kept in the history, with your name."
+        hint="Recorded in the history, with your name."
         error={
-          fieldError(action.error, 'reason') ?? (isAsked && isMissing ? 'Say why; it is kept.' : undefined)
+          fieldError(action.error, 'reason') ?? (isAsked && isMissing ? 'A reason is required.' : undefined)
         }
       >
         {(field) => (

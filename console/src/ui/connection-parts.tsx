@@ -19,7 +19,7 @@ export function CircuitChip({ connection }: { readonly connection: Connection })
       </Chip>
     )
   if (state === 'closed') return <Chip tone="green">calls go through</Chip>
-  return state === 'open' ? <Chip tone="red">calls held back</Chip> : <Chip tone="amber">tries one</Chip>
+  return state === 'open' ? <Chip tone="red">calls held back</Chip> : <Chip tone="amber">trial call</Chip>
 }
 
 /** Unknown says nothing that the status does not. */

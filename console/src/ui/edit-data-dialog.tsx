@@ -96,8 +96,8 @@ export function EditDataDialog({ id, data, onClose }: EditDataDialogProps) {
           )}
           <Field
             label="Reason"
-            hint="Kept in the history, with your name."
-            error={isAsked && reason.trim() === '' ? 'Say why; it is kept.' : undefined}
+            hint="Recorded in the history, with your name."
+            error={isAsked && reason.trim() === '' ? 'A reason is required.' : undefined}
           >
             {(field) => (
               <input

@@ -24,7 +24,7 @@ export function EditDialog({ letterId, payload, onClose }: EditDialogProps) {
   const save = useMutation({
     mutationFn: (node: JsonNode) => editDeadLetterExactly(letterId, reason.trim(), node),
     onSuccess: () => {
-      toastDone('The payload is changed', 'The letter is ready to be replayed with it.')
+      toastDone('The payload is changed', 'The dead letter is ready to be replayed with it.')
       onClose()
     },
     onError: (error) => {
@@ -37,7 +37,8 @@ export function EditDialog({ letterId, payload, onClose }: EditDialogProps) {
   const problem = save.error === null ? null : problemOf(save.error)
   const dataError = 'message' in checked ? checked.message : fieldError(save.error, 'data')
   const reasonError =
-    fieldError(save.error, 'reason') ?? (isAsked && reason.trim() === '' ? 'Say why; it is kept.' : undefined)
+    fieldError(save.error, 'reason') ??
+    (isAsked && reason.trim() === '' ? 'A reason is required.' : undefined)
   const isElsewhere =
     problem !== null && problem.status !== 409 && dataError === undefined && reasonError === undefined
   const submit = () => {
@@ -79,7 +80,7 @@ export function EditDialog({ letterId, payload, onClose }: EditDialogProps) {
           />
         )}
       </Field>
-      <Field label="Reason" error={reasonError} hint="Kept in the history, with your name.">
+      <Field label="Reason" error={reasonError} hint="Recorded in the history, with your name.">
         {(field) => (
           <input
             {...field}

@@ -100,7 +100,7 @@ function FireForm({ id, transition, explained, onClose, children }: FireFormProp
       ) : (
         <>
           {hasInput && <InputForm {...form} />}
-          <Field label="Comment (optional)" hint="Kept in the history, with your name.">
+          <Field label="Comment (optional)" hint="Recorded in the history, with your name.">
             {(field) => (
               <textarea
                 {...field}

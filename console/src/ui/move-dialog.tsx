@@ -40,8 +40,8 @@ export function MoveDialog({
       text={
         <div className="move">
           <p>
-            No transition fires and no condition is asked. What the token was used for is interrupted. What
-            can fire from its new place does so at once.
+            No transition fires and no condition is evaluated. A step that uses the token is interrupted.
+            Transitions that can fire from its new place do so at once.
           </p>
           <div className="pair">
             {select('From', from, here, setFrom)}

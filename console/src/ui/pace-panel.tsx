@@ -42,7 +42,7 @@ export function PacePanel({ route }: { readonly route: string }) {
         <dd>
           <Link href={`/work?state=ready&consumer=${route}`}>{count(work.ready, work.cappedAt)} ready</Link>,{' '}
           <Link href={`/work?state=waiting&consumer=${route}`}>
-            {count(work.waiting, work.cappedAt)} wait for their turn
+            {count(work.waiting, work.cappedAt)} waiting
           </Link>
           , {count(work.leased, work.cappedAt)} running
         </dd>
@@ -64,10 +64,10 @@ export function PacePanel({ route }: { readonly route: string }) {
               <span className="mono">{host.name}</span>{' '}
               {isClosed ? (
                 <Chip tone="amber">
-                  closed, opens <Time at={host.closedUntil ?? ''} />
+                  rate-limited until <Time at={host.closedUntil ?? ''} />
                 </Chip>
               ) : (
-                <Chip tone="green">open</Chip>
+                <Chip tone="green">reachable</Chip>
               )}
             </dd>
           </>
@@ -140,7 +140,7 @@ export function DeadChip({ route }: { readonly route: string }) {
   return (
     <Chip tone="red">
       {formatNumber(count)}
-      {isCapped && '+'} failed for good
+      {isCapped && '+'} dead letters
     </Chip>
   )
 }
@@ -154,10 +154,10 @@ function FailedForGood({ route }: { readonly route: string }) {
       <Note tone="red">
         <strong>
           {formatNumber(count)}
-          {isCapped && '+'} {count === 1 ? 'job' : 'jobs'} failed for good.
+          {isCapped && '+'} {count === 1 ? 'job' : 'jobs'} failed permanently.
         </strong>{' '}
         They are not retried, also when calls go through again.{' '}
-        <Link href={`/dead-letters?consumer=${encodeURIComponent(route)}`}>Look at them and replay</Link>
+        <Link href={`/dead-letters?consumer=${encodeURIComponent(route)}`}>Show and replay them</Link>
       </Note>
     </div>
   )
@@ -181,9 +181,9 @@ export function RouteState({
 function CircuitChip({ circuit }: { readonly circuit: Pace['circuit'] }) {
   if (circuit.state === 'closed') return <Chip tone="green">calls go through</Chip>
   return circuit.state === 'open' ? (
-    <Chip tone="amber">paused itself</Chip>
+    <Chip tone="amber">circuit open</Chip>
   ) : (
-    <Chip tone="amber">tries one</Chip>
+    <Chip tone="amber">trial call</Chip>
   )
 }
 
@@ -194,37 +194,37 @@ function OpenCircuit({ pace: { route, circuit } }: { readonly pace: Pace }) {
     <div className="spaced">
       <Note tone="amber">
         <strong>
-          The route paused itself{circuit.class === null ? '' : `: its calls failed (${circuit.class})`}.
+          The circuit is open{circuit.class === null ? '' : `: calls failed (${circuit.class})`}.
         </strong>{' '}
         {circuit.since !== null && (
           <>
-            It did so <Time at={circuit.since} />
-            {circuit.failures > 1 && `, for the ${circuit.failures}. time in a row`}.{' '}
+            It opened <Time at={circuit.since} />
+            {circuit.failures > 1 && `, ${circuit.failures} times in a row`}.{' '}
           </>
         )}
         {circuit.state === 'half-open'
-          ? 'One item is being tried now; when it succeeds, the rest follows.'
+          ? 'A trial call is running; when it succeeds, the other jobs follow.'
           : circuit.tryAt !== null && (
               <>
-                It tries one <Time at={circuit.tryAt} />; when that succeeds, the rest follows.
+                A trial call follows <Time at={circuit.tryAt} />; when it succeeds, the other jobs follow.
               </>
             )}{' '}
-        What waits is stored and goes on then.
+        Waiting jobs are stored and continue then.
         {me?.role !== 'viewer' && (
           <div className="pace__action">
             <Button isSmall icon={<Play size={13} aria-hidden />} onClick={() => setIsAsking(true)}>
-              Let it go on now
+              Close the circuit
             </Button>
           </div>
         )}
       </Note>
       {isAsking && (
         <ReasonDialog
-          title={`Let ${route} go on now`}
-          text="All that waits is called at once, as its rate allows. It pauses itself again when the calls still fail."
-          action="Let it go on"
+          title={`Close the circuit of ${route}`}
+          text="The waiting jobs run now, as the rate limit allows. The circuit opens again if the calls still fail."
+          action="Close the circuit"
           run={(reason) => api.closeCircuit({ route, reason })}
-          done="It goes on"
+          done="The circuit is closed"
           isReasonNeeded
           onClose={() => setIsAsking(false)}
         />
@@ -239,7 +239,7 @@ export function Buffers({ document }: { readonly document: unknown }) {
   return (
     <section className="section" aria-labelledby="buffers">
       <div className="section__head">
-        <h2 id="buffers">What it keeps to</h2>
+        <h2 id="buffers">Limits</h2>
       </div>
       <dl className="facts card card--pad">
         {said.map(({ what, text }) => (
@@ -267,7 +267,7 @@ export function HeldLanes({ kind, name }: HeldLanesProps) {
   return (
     <section className="section" aria-labelledby="held">
       <div className="section__head">
-        <h2 id="held">Held lanes</h2>
+        <h2 id="held">Blocked lanes</h2>
       </div>
       <ul className="list">
         {held.map((lane) => (
@@ -278,21 +278,21 @@ export function HeldLanes({ kind, name }: HeldLanesProps) {
               </span>
               <span className="row__sub">
                 {lane.waiting === 0
-                  ? 'nobody waits behind it yet'
+                  ? 'no job waits behind it'
                   : lane.waiting === 1
-                    ? 'one item waits behind it'
-                    : `${formatNumber(lane.waiting)} items wait behind it`}
+                    ? 'one job waits behind it'
+                    : `${formatNumber(lane.waiting)} jobs wait behind it`}
               </span>
             </span>
             <span className="chips">
               <Link href={workHref(lane.work)} title={lane.work.lastError}>
-                held by
+                blocked by
               </Link>{' '}
               <StateChip state={lane.work.state} />
             </span>
             {me?.role !== 'viewer' && (
               <Button isSmall icon={<Unlock size={13} aria-hidden />} onClick={() => setAsking(lane)}>
-                Let it go on
+                Unblock
               </Button>
             )}
           </li>
@@ -300,11 +300,11 @@ export function HeldLanes({ kind, name }: HeldLanesProps) {
       </ul>
       {asking !== null && (
         <ReasonDialog
-          title={`Let the lane ${asking.lane} go on`}
-          text="Those behind it are worked on now, without what this item should have done before them. The item itself stays as it is and can still be replayed or decided."
-          action="Let it go on"
+          title={`Unblock the lane ${asking.lane}`}
+          text="The jobs behind it run now, without the effect of this job. The job itself does not change and can still be replayed or decided."
+          action="Unblock"
           run={(reason) => api.leaveLane({ id: asking.work.id, reason })}
-          done="The lane goes on"
+          done="The lane is unblocked"
           isReasonNeeded
           onClose={() => setAsking(null)}
         />

@@ -103,8 +103,7 @@ export function PublishDialog({
       }
     >
       <div className="muted">
-        It is published in your name, and the routes in force do what they always do:{' '}
-        <strong>calls are real.</strong>{' '}
+        It is published in your name, and the deployed routes process it: <strong>calls are real.</strong>{' '}
         {isSchedule ? (
           <>The next slot of {source} comes as it would have anyway.</>
         ) : isInlet ? (

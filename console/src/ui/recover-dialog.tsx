@@ -19,9 +19,9 @@ import { toastProblem } from './toast.tsx'
 type What = NonNullable<Args<'recoverSubscription'>['what']>
 
 const WHATS: readonly (readonly [What, string])[] = [
-  ['all', 'All that did not arrive'],
-  ['failed', 'What was given up'],
-  ['missing', 'What was never sent'],
+  ['all', 'All missed events'],
+  ['failed', 'Failed deliveries'],
+  ['missing', 'Events never sent'],
 ]
 
 interface RecoverDialogProps {
@@ -109,8 +109,8 @@ export function RecoverDialog({ subscription, onClose }: RecoverDialogProps) {
       }
     >
       <div className="muted">
-        Looks at the events since then and sends those that this subscription wants and that did not arrive.
-        What arrived or is under way is left alone.
+        Examines the events since then and sends those that this subscription selects and that were not
+        delivered. Deliveries that succeeded or are in progress are not affected.
       </div>
       <div className="recover__fields">
         <Field label="Received since" error={problem ?? fieldError(look.error, 'since')}>
@@ -187,12 +187,12 @@ function Found({ preview, what }: { readonly preview: RecoveryPreview; readonly 
       </div>
       <p className="muted num" role="status">
         {isComplete
-          ? `${formatNumber(walked)} events were looked at.`
-          : `The first ${formatNumber(walked)} events were looked at; the recovery looks at all.`}{' '}
+          ? `${formatNumber(walked)} events were examined.`
+          : `The first ${formatNumber(walked)} events were examined; the recovery examines all.`}{' '}
         {left}{' '}
         {oldestEventAt !== null && (
           <>
-            The oldest event that is kept came <Time at={oldestEventAt} />.
+            The oldest stored event arrived <Time at={oldestEventAt} />.
           </>
         )}
       </p>
@@ -206,7 +206,7 @@ function Found({ preview, what }: { readonly preview: RecoveryPreview; readonly 
                   {subject}
                 </Link>
                 <Chip tone={verdict === 'failed' ? 'red' : 'accent'}>
-                  {verdict === 'failed' ? 'given up' : 'never sent'}
+                  {verdict === 'failed' ? 'failed' : 'never sent'}
                 </Chip>
                 <span className="faint preview__when">
                   <Time at={receivedAt} />

@@ -41,7 +41,7 @@ export function ReplayDialog({
     <ReplayRunner
       what={what}
       canRepeat
-      empty="Nothing is left to replay: somebody else has dealt with these."
+      empty="Nothing is left to replay: another user has handled these."
       look={async (again) => {
         const answer = await api.replayDeadLetters({ filter, dryRun: true, ...(again && { again }) })
         if (!('totals' in answer)) return null
@@ -75,7 +75,7 @@ export function ReplayEventsDialog({
   return (
     <ReplayRunner
       what={what}
-      empty="No event fits: nothing would be replayed."
+      empty="No event matches: nothing would be replayed."
       look={async () => {
         const answer = await api.replayEvents({ ...selection, dryRun: true })
         if (!('totals' in answer)) return null
@@ -182,19 +182,19 @@ function Repeat({
         {skipped === 1 ? 'One has its effect already' : `${formatNumber(skipped)} have their effect already`}{' '}
         and would be skipped.{' '}
         <Button isSmall variant="ghost" onClick={() => setIsShown(true)}>
-          Make the effect once more …
+          Repeat the effect …
         </Button>
       </div>
     )
   }
   return (
     <Note tone="amber">
-      <strong>This makes a second effect.</strong> What is in the ledger as done happens once more at the
-      other side: a second invoice, a second message. The key gets another generation, both stay in the
-      ledger, and your reason is kept with your name. It cannot be taken back from here.
+      <strong>This repeats an effect.</strong> An effect that is done in the ledger happens once more at the
+      vendor: a second invoice, a second message. The key gets another generation, both stay in the ledger,
+      and your reason is recorded with your name. It cannot be undone here.
       <label className="check replay__confirm">
         <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.target.checked)} />
-        Yes, make effects that are there once more
+        Yes, repeat effects that already happened
       </label>
     </Note>
   )

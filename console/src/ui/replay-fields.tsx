@@ -44,7 +44,7 @@ export function useReplayFields(options: {
   return {
     reason,
     onReason: setReason,
-    reasonError: isAsked && isMissing ? 'Say why; it is kept.' : undefined,
+    reasonError: isAsked && isMissing ? 'A reason is required.' : undefined,
     isReasonNeeded,
     isProd,
     rate,
@@ -68,8 +68,8 @@ export function ReplayFields({ fields }: { readonly fields: Fields }) {
         label={fields.isReasonNeeded ? 'Reason' : 'Reason (optional)'}
         hint={
           fields.isProd
-            ? 'In PROD nothing is replayed without one. Kept with your name.'
-            : 'Kept with the replay, with your name.'
+            ? 'Required in PROD. Recorded with your name.'
+            : 'Recorded with the replay, with your name.'
         }
         error={fields.reasonError}
       >
@@ -82,11 +82,7 @@ export function ReplayFields({ fields }: { readonly fields: Fields }) {
           />
         )}
       </Field>
-      <Field
-        label="Rate"
-        hint="Per second. Left open: as fast as rate limits allow."
-        error={fields.rateError}
-      >
+      <Field label="Rate" hint="Per second. Empty: as fast as rate limits allow." error={fields.rateError}>
         {(field) => (
           <input
             {...field}

@@ -64,7 +64,7 @@ export function ReplayManyDialog({ initial, sources, onClose }: ReplayManyProps)
       }
     >
       <div className="muted">
-        They are matched again with the definitions in force. What is in the ledger already is not done twice.
+        They are matched again with the deployed definitions. An effect that is in the ledger is not repeated.
       </div>
       <div className="pair">
         <Field label="Source">
@@ -107,7 +107,7 @@ export function ReplayManyDialog({ initial, sources, onClose }: ReplayManyProps)
             />
           )}
         </Field>
-        <Field label="Until" hint="Left open: until now.">
+        <Field label="Until" hint="Empty: until now.">
           {(field) => (
             <input
               {...field}
@@ -121,7 +121,7 @@ export function ReplayManyDialog({ initial, sources, onClose }: ReplayManyProps)
       </div>
       <label className="check">
         <input type="checkbox" checked={unmatched} onChange={(event) => setUnmatched(event.target.checked)} />
-        Only those that no route wanted
+        Only unmatched events
       </label>
     </Dialog>
   )

@@ -12,21 +12,21 @@ import { Chip } from './controls.tsx'
 type Verdict = ReplayPreview['items'][number]['verdict']
 
 const VERDICTS: readonly (readonly [Verdict, string, 'green' | 'accent' | 'amber' | 'red', string])[] = [
-  ['would-call', 'would call', 'accent', 'The action runs again by the definition in force.'],
-  ['would-skip', 'would skip', 'green', 'The effect is in the ledger already: nothing is sent.'],
+  ['would-call', 'would call', 'accent', 'The action runs again with the deployed definition.'],
+  ['would-skip', 'would skip', 'green', 'The effect is in the ledger: nothing is sent.'],
   [
     'would-differ',
     'would differ',
     'amber',
-    'It would do something else than before: the definition, the code or the payload changed.',
+    'The call would differ: the definition, the code or the payload changed.',
   ],
   [
     'would-wait',
     'would wait',
     'amber',
-    'Another item holds the key, or nobody knows what became of an earlier call.',
+    'Another job holds the key, or the outcome of an earlier call is unknown.',
   ],
-  ['would-fail', 'would fail', 'red', 'It could not even begin: the key or the request cannot be made.'],
+  ['would-fail', 'would fail', 'red', 'It could not start: the key or the request cannot be computed.'],
 ]
 /** Shown if there are any. */
 const RARE: ReadonlySet<Verdict> = new Set(['would-wait', 'would-fail'])

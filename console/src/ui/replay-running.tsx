@@ -68,7 +68,7 @@ export function Running({ id, walk, onClose }: RunningProps) {
       <p className="muted num" role="status">
         {walk === undefined ? (
           <>
-            {replay?.replayed ?? 0} of {replay?.total ?? 0} are on their way again
+            {replay?.replayed ?? 0} of {replay?.total ?? 0} have started again
           </>
         ) : (
           <>
@@ -79,8 +79,7 @@ export function Running({ id, walk, onClose }: RunningProps) {
               `, up to ${formatExact(replay.walk.walkedTo)}`}
           </>
         )}
-        {(replay?.refused ?? 0) > 0 && `, ${replay?.refused} were refused: somebody else had dealt with them`}
-        .
+        {(replay?.refused ?? 0) > 0 && `, ${replay?.refused} were refused: another user had handled them`}.
       </p>
       <p className="faint">
         {walk === undefined

@@ -61,7 +61,7 @@ export function SubscriptionForm({ subscription, onClose }: FormProps) {
         : patchSubscription(subscription.name, body, transform),
     onSuccess: ({ name, secret }) => {
       if (secret !== null) return
-      toastDone(before === null ? `${name} is in force` : `${name} is changed`)
+      toastDone(before === null ? `${name} is created` : `${name} is changed`)
       leave(name)
     },
     onSettled: () => client.invalidateQueries(),

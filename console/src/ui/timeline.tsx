@@ -73,7 +73,7 @@ export function Timeline({ event }: { readonly event: EventDetail }) {
         <Step icon={<Inbox size={14} />} tone="accent" title="Accepted" at={event.receivedAt}>
           {event.causationId === null ? (
             <>
-              Let in and on disk before <Link href={sourceHref(event.source)}>{event.source}</Link> was
+              Verified and on disk before <Link href={sourceHref(event.source)}>{event.source}</Link> was
               answered.
             </>
           ) : (
@@ -85,27 +85,27 @@ export function Timeline({ event }: { readonly event: EventDetail }) {
         </Step>
       )}
       {isOpen && (matching.state === 'dead' || matching.state === 'cancelled') ? (
-        <Step icon={<CircleX size={14} />} tone="red" title="Held back by its source">
-          No route was asked. What is wrong is told below; the event is kept.
+        <Step icon={<CircleX size={14} />} tone="red" title="Not matched">
+          The event is stored, but no route was matched. The reason is below.
         </Step>
       ) : isOpen ? (
-        <Step icon={<Hourglass size={14} />} tone="amber" title="Kept by its source">
-          Routes have not been asked yet: the source decides when.
+        <Step icon={<Hourglass size={14} />} tone="amber" title="Stored by its source">
+          It is matched when the source is resumed.
         </Step>
       ) : names.size > 0 ? (
         <Step icon={<Split size={14} />} tone="accent" title={matchedInWords(names)} />
       ) : event.matched === 0 ? (
-        <Step icon={<CircleSlash size={14} />} tone="grey" title="No route wanted it">
-          It is kept. The tab Explain says, for each route, why not.
+        <Step icon={<CircleSlash size={14} />} tone="grey" title="Unmatched">
+          It is stored. The tab Explain shows why each route did not match.
         </Step>
       ) : (
         <Step icon={<Split size={14} />} tone="accent" title="Dispatched by its source">
-          A rule of the source made events of its own of it.
+          A rule of the source emitted events.
         </Step>
       )}
       {untold > 0 && (
-        <Step icon={<Split size={14} />} tone="grey" title={`${untold} older work items`}>
-          Only the newest are told in full.
+        <Step icon={<Split size={14} />} tone="grey" title={`${untold} older jobs`}>
+          Only the newest are shown in full.
         </Step>
       )}
       {event.story.map((work) => (
@@ -208,7 +208,7 @@ function WorkSteps({ work }: { readonly work: WorkStory }) {
           </Link>
         )}
         <Link href={workHref(work)} className="lane__more">
-          {work.kind === 'delivery' ? 'Delivery' : 'Work item'}
+          {work.kind === 'delivery' ? 'Delivery' : 'Job'}
         </Link>
       </div>
       <ol className="timeline timeline--inner">
@@ -231,7 +231,7 @@ function WorkSteps({ work }: { readonly work: WorkStory }) {
             )}
             {work.deadLetter.class} · {work.deadLetter.reason.replaceAll('_', ' ')} ·{' '}
             <Link href={`/dead-letters/${work.deadLetter.id}`}>
-              {isReplayable(work.deadLetter) ? 'look at it and replay' : 'look at it'}
+              {isReplayable(work.deadLetter) ? 'show and replay it' : 'show it'}
             </Link>
           </Step>
         )}
@@ -272,12 +272,12 @@ function LedgerStep({ work, entry }: { readonly work: WorkStory; readonly entry:
 
 const OUTCOMES: Readonly<Record<string, readonly [Tone, string, ReactNode]>> = {
   done: ['green', 'Done', <CircleCheck key="i" size={14} />],
-  again: ['violet', 'Failed, tried again', <RotateCcw key="i" size={14} />],
-  waited: ['grey', 'Stepped aside', <Hourglass key="i" size={14} />],
+  again: ['violet', 'Failed, retried', <RotateCcw key="i" size={14} />],
+  waited: ['grey', 'Postponed', <Hourglass key="i" size={14} />],
   unknown: ['amber', 'Outcome unknown', <CircleHelp key="i" size={14} />],
   probed: ['accent', 'Asked the vendor', <CircleHelp key="i" size={14} />],
-  parked: ['amber', 'Parked for a person', <CircleHelp key="i" size={14} />],
-  dead: ['red', 'Gave up', <CircleX key="i" size={14} />],
+  parked: ['amber', 'Needs a decision', <CircleHelp key="i" size={14} />],
+  dead: ['red', 'Dead-lettered', <CircleX key="i" size={14} />],
 }
 
 interface AttemptStepsProps {
@@ -313,11 +313,7 @@ export function AttemptSteps({ attempts, done = 'Done' }: AttemptStepsProps) {
         </span>
         {attempt.error !== undefined && <span className="attempt__error mono">{attempt.error}</span>}
         {attempt.response !== undefined && (
-          <Head
-            label={`Answer to attempt ${attempt.number}`}
-            text={attempt.response}
-            more="What it answered"
-          />
+          <Head label={`Answer to attempt ${attempt.number}`} text={attempt.response} more="Response" />
         )}
       </Step>
     )
@@ -359,7 +355,7 @@ export function NextStep({ work }: { readonly work: WorkStory }) {
   }
   if (work.state === 'waiting') {
     return (
-      <Step icon={<Hourglass size={14} />} tone="grey" title="Waits for its turn">
+      <Step icon={<Hourglass size={14} />} tone="grey" title="Waiting">
         {work.lane !== undefined && (
           <>
             In the lane <span className="mono">{work.lane}</span>
@@ -367,7 +363,7 @@ export function NextStep({ work }: { readonly work: WorkStory }) {
             {work.turn?.heldBy != null && (
               <>
                 {' '}
-                It is held up by <Link href={`/work/${work.turn.heldBy}`}>another item</Link>.
+                It is blocked by <Link href={`/work/${work.turn.heldBy}`}>another job</Link>.
               </>
             )}
           </>
@@ -390,8 +386,8 @@ export function NextStep({ work }: { readonly work: WorkStory }) {
   }
   if (work.state === 'parked') {
     return (
-      <Step icon={<CircleHelp size={14} />} tone="amber" title="Waits for a person">
-        The call may have been made or not. <Link href="/unknown">Say what became of it</Link>.
+      <Step icon={<CircleHelp size={14} />} tone="amber" title="Needs a decision">
+        The call may have been made or not. <Link href="/unknown">Record the outcome</Link>.
       </Step>
     )
   }
@@ -399,7 +395,7 @@ export function NextStep({ work }: { readonly work: WorkStory }) {
   if (work.state === 'merged' && work.into !== undefined) {
     return (
       <Step icon={<Layers size={14} />} tone="accent" title="Part of a batch">
-        One call is made for it and others. <Link href={`/work/${work.into}`}>Look at the batch</Link>.
+        It shares one call with others. <Link href={`/work/${work.into}`}>Show the batch</Link>.
       </Step>
     )
   }
@@ -423,14 +419,14 @@ function SkippedStep({ work }: { readonly work: WorkStory }) {
         skippedInWords(lastError)
       ) : (
         <>
-          The effect is there already: <Link href={`/work/${first.workId}`}>the item that made it</Link>,{' '}
+          The effect already happened: <Link href={`/work/${first.workId}`}>the job that made it</Link>,{' '}
           <Link href={ledgerHref(first.key)}>its key in the ledger</Link>.
         </>
       )}
       {lastError === 'SUPERSEDED' && effectRef !== undefined && (
         <>
           {' '}
-          <Link href={`/work/${effectRef}`}>Look at that one</Link>.
+          <Link href={`/work/${effectRef}`}>Show that job</Link>.
         </>
       )}
     </Step>

@@ -35,7 +35,7 @@ export function VersionsPanel({
           <li key={one.definition} className="row versions-in-use">
             <span className="num">Version {one.version}</span>
             <span className="chips">
-              {one.definition === definition ? <Chip tone="green">in force</Chip> : <Chip>older</Chip>}
+              {one.definition === definition ? <Chip tone="green">deployed</Chip> : <Chip>older</Chip>}
             </span>
             <Copy text={one.definition} shown={one.definition.slice(0, 19)} />
             <Link

@@ -36,18 +36,18 @@ function PausedPart({ of: { workflow, part, circuit } }: { readonly of: Workflow
         {me?.role !== 'viewer' && (
           <div className="pace__action">
             <Button isSmall icon={<Play size={13} aria-hidden />} onClick={() => setIsAsking(true)}>
-              Let it go on now
+              Close the circuit
             </Button>
           </div>
         )}
       </Note>
       {isAsking && (
         <ReasonDialog
-          title={`Let ${part} go on now`}
+          title={`Close the circuit of ${part}`}
           text="Waiting jobs run within half a minute. It pauses itself again when they still fail."
-          action="Let it go on"
+          action="Close the circuit"
           run={(reason) => api.closeWorkflowCircuit({ workflow, part, reason })}
-          done="It goes on"
+          done="The circuit is closed"
           isReasonNeeded
           onClose={() => setIsAsking(false)}
         />
