@@ -132,7 +132,7 @@ describe('[AP15] a body that is too large', () => {
         },
       },
       inspect: { compute: async () => ({ ok: true, value: 1, type: 'int' }) },
-      reads: () => ({ deadLetter: async () => letter }),
+      reads: () => ({ deadLetter: async () => letter, event: async () => null }),
     })
     await post('/v1/dead-letters/dlq_1/edit', event(100_000))
     expect(edited).toBe(100_000)

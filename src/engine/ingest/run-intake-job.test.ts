@@ -520,7 +520,7 @@ describe('[IN13] operators', () => {
   test('cannot resolve an effect that does not exist', async () => {
     const { world, node, item } = await start()
     const { engine } = node
-    const refusal = { code: 'conflict', message: expect.stringContaining('calls nobody') }
+    const refusal = { code: 'conflict', message: expect.stringContaining('makes no call') }
     await expect(
       settle(world, engine.resolve(DEFAULT_TENANT, item.id, { as: 'done', reason: 'x' })),
     ).rejects.toMatchObject(refusal)
