@@ -41,6 +41,26 @@ description: Says in our own words that an invoice is paid.
 on: [billing.events.invoice.paid]
 do: { emit: billing.invoice.paid, data: { invoice: "{{ payload.invoice }}" } }
 `
+const VALUES = `kind: Vars
+name: limits
+values: { crm: https://crm.dev.example, contacts_per_minute: 25, regions: [eu, us] }
+environments:
+  QA: { contacts_per_minute: 50 }
+  PROD: { crm: https://crm.example, contacts_per_minute: 600 }
+---
+kind: Source
+name: signup
+verify: { scheme: none }
+subject: signup.events.customer.created
+event: { id: payload.id }
+---
+kind: Route
+name: create_contact
+on: signup.events.customer.created
+key: "'CRM:CONTACT:' + payload.id"
+rateLimit: { perMinute: "{{ vars.contacts_per_minute }}" }
+do: { http: { method: POST, url: "{{ vars.crm }}/contacts", keyTtl: 24h } }
+`
 /** Charts and lists settle within it. */
 const CALM_MS = 1_200
 
@@ -229,6 +249,14 @@ async function connectionScreens(node: NodeProcess, depot: VendorApi): Promise<S
   ]
 }
 
+async function valueScreens(node: NodeProcess): Promise<Screens> {
+  await node.post('/v1/definitions/apply', {
+    files: [{ path: 'values.yaml', text: VALUES }],
+    reason: 'The CRM moves',
+  })
+  return [['values', '/vars']]
+}
+
 /** What only shows after a click. */
 const PRESSES: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
   'dead-letters': (page) => page.locator('.group__toggle').first().click(),
@@ -318,7 +346,11 @@ async function main(): Promise<void> {
   await using endpoint = await startEndpoint()
   const node = await startNode({ workspace })
   await using depot = await startDepot()
-  const apart = [...(await webhookScreens(node, endpoint)), ...(await connectionScreens(node, depot))]
+  const apart = [
+    ...(await webhookScreens(node, endpoint)),
+    ...(await connectionScreens(node, depot)),
+    ...(await valueScreens(node)),
+  ]
   const own = apart.filter(([name]) => isWanted(name))
   const isPart = named.length > 0 && named.every((name) => own.some(([one]) => one === name))
   const others = isPart ? [] : await screensOf(node, await fill(node, billing.url))

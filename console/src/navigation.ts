@@ -18,6 +18,7 @@ import {
   Settings,
   ShieldX,
   Siren,
+  SlidersHorizontal,
   SquareTerminal,
   Store,
   Unplug,
@@ -276,6 +277,13 @@ export const PLACES: readonly { readonly title: string | null; readonly places: 
           'name',
           lazy(() => import('./screens/workflow.tsx')),
         ),
+      },
+      {
+        href: '/vars',
+        label: 'Values',
+        icon: SlidersHorizontal,
+        key: 'z',
+        Screen: lazy(() => import('./screens/vars.tsx')),
       },
       {
         href: '/try',

@@ -149,6 +149,8 @@ export const useKeys = () => useQuery({ queryKey: ['keys'], queryFn: () => api.l
 export const useSecrets = () =>
   useQuery({ queryKey: ['secrets'], queryFn: () => api.listSecrets({ limit: 200 }) })
 
+export const useVars = () => useQuery({ queryKey: ['vars'], queryFn: () => api.listVars() })
+
 export const useTenants = (isOn: boolean) =>
   useQuery({ queryKey: ['tenants'], queryFn: () => api.listTenants({ limit: 200 }), enabled: isOn })
 

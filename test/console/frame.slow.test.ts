@@ -121,6 +121,7 @@ const screens = (): readonly string[] => [
   '/providers/github',
   '/definitions/edit',
   '/definitions/versions',
+  '/vars',
   '/try',
   '/settings',
   '/settings?tab=keys',
