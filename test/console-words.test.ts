@@ -14,7 +14,7 @@ import {
   TIMED_SCHEMES,
 } from '../src/core/definitions/documents/index.ts'
 import { ERRORS } from '../src/core/foundation/errors/index.ts'
-import { compileDefinitions } from '../src/definitions/index.ts'
+import { compileDefinitions } from '../src/definitions/language.ts'
 
 test('[CO1] every scheme has a description', () => {
   const schemes = [...PLAIN_SCHEMES, ...TIMED_SCHEMES, ...ADDRESSED_SCHEMES, ...TIMED_ADDRESSED_SCHEMES]

@@ -3,7 +3,8 @@
 
 import { expect, test } from 'vitest'
 import { hashDocument } from '../src/core/definitions/documents/index.ts'
-import { compileDefinitions, type DefinitionFile } from '../src/definitions/index.ts'
+import type { DefinitionFile } from '../src/definitions/index.ts'
+import { compileDefinitions } from '../src/definitions/language.ts'
 import { docs, listFiles, read } from './support/docs.ts'
 
 const FOLDERS = ['examples', 'bench/flows', 'src/definitions']

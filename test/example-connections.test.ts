@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
 import type { ProviderDocument } from '../src/core/definitions/documents/index.ts'
 import { compileOperation } from '../src/core/effects/action/index.ts'
-import { compileDefinitions } from '../src/definitions/index.ts'
+import { compileDefinitions } from '../src/definitions/language.ts'
 import { root } from './support/docs.ts'
 
 function compiled() {

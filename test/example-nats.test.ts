@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { DefinitionDocument } from '../src/core/definitions/documents/index.ts'
 import { DEFAULT_TENANT } from '../src/core/foundation/ids/index.ts'
-import { compileDefinitions } from '../src/definitions/index.ts'
+import { compileDefinitions } from '../src/definitions/language.ts'
 import { makeBusWorld } from '../src/engine/ingest/bus.fixture.ts'
 
 const root = new URL('..', import.meta.url).pathname

@@ -8,7 +8,7 @@ import { afterAll, expect, test } from 'vitest'
 import { startApp } from '../src/app.ts'
 import { resolveConfig } from '../src/config/index.ts'
 import { signDelivery } from '../src/core/webhooks/signing/index.ts'
-import { compileDefinitions } from '../src/definitions/index.ts'
+import { compileDefinitions } from '../src/definitions/language.ts'
 import { startCrm } from './support/examples.ts'
 import { GROUNDS, makeStores } from './support/stores.ts'
 

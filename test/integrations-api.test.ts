@@ -109,10 +109,15 @@ describe('posted documents', () => {
     })
     const credential = await call('POST', '/connections', { ...CONNECTION, credential: 'nobodys' })
     expect(credential).toMatchObject({ status: 422, body: { code: 'credential_unknown' } })
-    const wrong = await call('POST', '/credentials', { ...CREDENTIAL, auth: 'magic', colour: 'red' })
+    const wrong = await call('POST', '/credentials', {
+      ...CREDENTIAL,
+      auth: 'magic',
+      rotation: 7,
+      colour: 'red',
+    })
     expect(wrong).toMatchObject({ status: 422, body: { code: 'integration_invalid' } })
     const paths = wrong.body.details.fields.map(({ path }: { path: string }) => path)
-    expect(paths).toEqual(expect.arrayContaining(['/auth', '/colour']))
+    expect(paths).toEqual(expect.arrayContaining(['/auth', '/rotation', '/colour']))
     expect((await call('GET', '/connections')).body.items).toEqual([])
   })
 

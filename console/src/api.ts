@@ -227,9 +227,10 @@ export function fieldError(error: unknown, name: string): string | undefined {
   return fieldErrors(error).find(({ path }) => path === `/${name}` || path === name)?.message
 }
 
-/** Of a field or anything inside it. */
+/** Of a field or anything inside it; `probe.every` is within `probe`. */
 export function fieldErrorWithin(error: unknown, name: string): string | undefined {
-  const found = fieldErrors(error).find(({ path }) => `${path}/`.startsWith(`/${name}/`))
+  const wanted = `/${name.replaceAll('.', '/')}/`
+  const found = fieldErrors(error).find(({ path }) => `${path}/`.startsWith(wanted))
   if (found === undefined) return undefined
   const place = found.path.slice(name.length + 2)
   return place === '' ? found.message : `${place}: ${found.message}`

@@ -10,7 +10,7 @@ import {
   makeActionOf,
 } from '../../src/definitions/actions/index.ts'
 import { FACTS, type FieldFacts, NAMED, UNITS } from '../../src/definitions/fields.ts'
-import { leftOutOf, requestFields } from '../../src/definitions/json-schema.ts'
+import { leftOutOf } from '../../src/definitions/json-schema.ts'
 import { carriedFields, declarationOf, KIND_NAMES, type Kind } from '../../src/definitions/kinds/index.ts'
 
 /** In a normal form, where units are resolved and every text is a string. */
@@ -44,37 +44,27 @@ ${kinds.join('\n\n')}
 `
 }
 
-/** src/http/definition-fields.generated.ts: built at each start, the schemas would cost CPU time. */
-export function renderRequestFields(): string {
-  return `// Generated from src/definitions/kinds by \`npm run docs\`; do not edit. Fields of definitions, as requests have them.
-
-export const SUBSCRIPTION_FIELDS = ${JSON.stringify(requestFields('Subscription'), null, 2)} as const
-`
+/** With the objects, all of whose fields are such ones, that forms draw as well: `probe.every`. */
+const FORMS: Readonly<Record<string, { readonly kind: Kind; readonly within: readonly string[] }>> = {
+  SUBSCRIPTION_FIELDS: { kind: 'Subscription', within: [] },
+  CONNECTION_FIELDS: { kind: 'Connection', within: ['probe'] },
+  CREDENTIAL_FIELDS: { kind: 'Credential', within: ['rotation'] },
 }
 
-/** console/src/lib/definition-fields.generated.ts: fields of one line, for forms. */
+/** console/src/lib/definition-fields.generated.ts: optional fields of one line, for forms. */
 export function renderFormFields(): string {
-  const { shape } = declarationOf('Subscription').schema() as unknown as z.ZodObject
-  const fields = Object.entries(shape).flatMap(([name, field]) => {
-    const schema = (field instanceof z.ZodOptional ? field.unwrap() : field) as z.ZodType
-    const facts = FACTS.get(field)
-    const isLine = schema instanceof z.ZodString || schema instanceof z.ZodEnum
-    if (!isLine || facts === undefined || !(field instanceof z.ZodOptional)) return []
-    const unit = UNITS.get(schema as z.ZodString)
-    return [
-      {
-        name,
-        meaning: facts.meaning,
-        leftOut: String(facts.default ?? facts.otherwise),
-        ...(unit?.unit === 'duration' ? { isDuration: true } : {}),
-        ...(unit?.word === undefined ? {} : { word: unit.word }),
-        ...(schema instanceof z.ZodEnum ? { values: schema.options } : {}),
-      },
+  const tables = Object.entries(FORMS).map(([name, { kind, within }]) => {
+    const { shape } = declarationOf(kind).schema() as unknown as z.ZodObject
+    const fields = [
+      ...lineFields(shape),
+      ...within.flatMap((outer) => lineFields(objectIn(shape[outer] as z.ZodType).shape, `${outer}.`)),
     ]
+    return `export const ${name}: readonly FormField[] = ${JSON.stringify(fields, null, 2)}`
   })
-  return `// Generated from src/definitions/kinds by \`npm run docs\`; do not edit. Optional fields of a subscription of one line.
+  return `// Generated from src/definitions/kinds by \`npm run docs\`; do not edit. Optional fields of definitions of one line.
 
 export interface FormField {
+  /** \`probe.every\`: within an object. */
   readonly name: string
   readonly meaning: string
   /** What it means that it is left out. */
@@ -85,8 +75,37 @@ export interface FormField {
   readonly values?: readonly string[]
 }
 
-export const SUBSCRIPTION_FIELDS: readonly FormField[] = ${JSON.stringify(fields, null, 2)}
+${tables.join('\n\n')}
 `
+}
+
+function lineFields(shape: Shape, prefix = '') {
+  return Object.entries(shape).flatMap(([name, field]) => {
+    const schema = unwrapped(field)
+    const facts = FACTS.get(field)
+    const isLine = schema instanceof z.ZodString || schema instanceof z.ZodEnum
+    if (!isLine || facts === undefined || !(field instanceof z.ZodOptional)) return []
+    const unit = UNITS.get(schema as z.ZodString)
+    return [
+      {
+        name: `${prefix}${name}`,
+        meaning: facts.meaning,
+        leftOut: String(facts.default ?? facts.otherwise),
+        ...(unit?.unit === 'duration' ? { isDuration: true } : {}),
+        ...(unit?.word === undefined ? {} : { word: unit.word }),
+        ...(schema instanceof z.ZodEnum ? { values: schema.options } : {}),
+      },
+    ]
+  })
+}
+
+const unwrapped = (field: z.ZodType) => (field instanceof z.ZodOptional ? field.unwrap() : field) as z.ZodType
+
+/** The object itself, or that of a union. */
+function objectIn(field: z.ZodType): z.ZodObject {
+  const schema = unwrapped(field)
+  const choices = schema instanceof z.ZodUnion ? schema.options : [schema]
+  return choices.find((one) => one instanceof z.ZodObject) as z.ZodObject
 }
 
 /** console/src/lib/action-kinds.generated.ts: how actions look on screen. */

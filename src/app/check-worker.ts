@@ -2,7 +2,8 @@
 
 import { parentPort } from 'node:worker_threads'
 import { assert } from '../core/foundation/errors/index.ts'
-import { type CheckAnswers, runCheck } from '../definitions/index.ts'
+import type { CheckAnswers } from '../definitions/index.ts'
+import { runCheck } from '../definitions/language.ts'
 import { failureOf, type Packed, pack, unpack } from './check-message.ts'
 import type { FromThread, ToThread } from './check-thread.ts'
 

@@ -8,13 +8,11 @@ import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
 import type { StreamList } from '../core/ingest/bus-message/index.ts'
 import { type EnvNames, isEnvReadable } from '../core/secrets/index.ts'
 import {
-  compileDefinitions,
   type DefinitionFile,
   type Finding,
   hasErrors,
   type LoadDeps,
   type LoadedFolder,
-  loadFolder,
   RULES,
   streamsOf,
 } from '../definitions/index.ts'
@@ -81,6 +79,10 @@ export async function loadDefinitions(
     streams: streamsOf(DEFAULT_TENANT, config.nats?.streams),
     isEnvReadable: (name) => isEnvReadable(name, config.secretEnv),
   }
+  const knowsVars = (beside.varsBeside ?? []).length > 0 || Object.keys(config.vars).length > 0
+  if (folder === null && !knowsVars) return { folder, loadedAt, ...NOTHING_LOADED }
+  // Zod and the language load when there is something to read.
+  const { compileDefinitions, loadFolder } = await import('../definitions/language.ts')
   if (folder === null) {
     const { refilled, findings } = compileDefinitions([], deps)
     return { folder, loadedAt, ...NOTHING_LOADED, refilled, findings }

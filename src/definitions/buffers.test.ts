@@ -4,7 +4,8 @@
 import { describe, expect, test } from 'vitest'
 import { hashDocument, type RouteDocument } from '../core/definitions/documents/index.ts'
 import { DAY, MINUTE, SECOND } from '../core/foundation/time/index.ts'
-import { compileDefinitions, type Finding } from './index.ts'
+import type { Finding } from './index.ts'
+import { compileDefinitions } from './language.ts'
 
 const functions = () => 'sha256:code'
 const compile = (text: string) => compileDefinitions([{ path: 'a.yaml', text }], { functions })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
-import { compileDefinitions } from './index.ts'
+import { compileDefinitions } from './language.ts'
 
 const deps = { functions: () => 'sha256:a' }
 

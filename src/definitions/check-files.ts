@@ -5,16 +5,12 @@ import { makeOutboundPolicy } from '../core/access/network/index.ts'
 import type { DefinitionDocument, ProfileDocument } from '../core/definitions/documents/index.ts'
 import type { JsonValue } from '../core/foundation/json/index.ts'
 import { type EnvNames, isEnvReadable } from '../core/secrets/index.ts'
-import {
-  type CheckedIntegration,
-  checkIntegration,
-  type IntegrationKind,
-  type WrittenIntegration,
-} from './check-integration.ts'
+import { type CheckedIntegration, checkIntegration, type IntegrationKind } from './check-integration.ts'
 import { type CheckedSubscription, checkSubscription } from './check-subscription.ts'
 import { type CompileDeps, type Compiled, compileDefinitions } from './compile.ts'
 import { findHeavyPatterns } from './document-size.ts'
 import { compareFindings } from './finding.ts'
+import type { GivenFields } from './given-fields.ts'
 import { readDocuments } from './read.ts'
 import type { DefinitionFile } from './source-text.ts'
 import type { Endpoint } from './subscriptions.ts'
@@ -111,7 +107,7 @@ export async function runCheck(
     case 'subscription':
       return checkSubscription(job.written, deps)
     case 'integration':
-      return checkIntegration(job.kind, job.written as WrittenIntegration, { ...deps, ...outboundOf(job) })
+      return checkIntegration(job.kind, job.written as GivenFields, { ...deps, ...outboundOf(job) })
   }
 }
 

@@ -5,13 +5,12 @@ import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
 import { copyPlain, type JsonValue } from '../core/foundation/json/index.ts'
 import { type CompileDeps, compileDefinitions } from './compile.ts'
 import { type FieldPath, type Finding, RULES, type RuleId } from './finding.ts'
+import { type GivenFields, patchFields } from './given-fields.ts'
 import { importSubscription } from './import-subscriptions.ts'
-import type { Kind } from './kinds/index.ts'
+import { type Kind, neededFields } from './kinds/index.ts'
 import type { ReadDocument } from './read.ts'
 import { DEPTH_MAX } from './source-text.ts'
-
-/** As written, field by field. */
-export type GivenFields = { readonly [field: string]: JsonValue }
+import { listed } from './suggest.ts'
 
 export interface FieldFinding {
   readonly severity: Finding['severity']
@@ -34,14 +33,9 @@ export type CheckedGiven =
   /** Errors first, followed by warnings. */
   | { readonly ok: false; readonly findings: readonly FieldFinding[] }
 
-/** `needed`: for a value that is not a map, what it would have. Without `outbound`, the caller judges addresses. */
-export function checkGiven(
-  kind: Kind,
-  needed: string,
-  written: unknown,
-  surroundings: Partial<CompileDeps>,
-): CheckedGiven {
-  const refused = refuseWhole(kind, needed, written)
+/** Without `outbound`, the caller judges addresses. */
+export function checkGiven(kind: Kind, written: unknown, surroundings: Partial<CompileDeps>): CheckedGiven {
+  const refused = refuseWhole(kind, written)
   if (refused !== null) return { ok: false, findings: [refused] }
   // As in YAML a number is its value: `5.0` is 5.
   const fields = patchFields({}, copyPlain(written as JsonValue) as GivenFields)
@@ -89,19 +83,8 @@ export function checkGiven(
   return { ok: false, findings: [...(errors ?? []), ...(others ?? [])] }
 }
 
-/** A given field replaces the written one as a whole; null removes it. */
-export function patchFields(written: GivenFields, changes: GivenFields): GivenFields {
-  const merged = { ...written, ...changes }
-  const kept = Object.entries(merged).filter(([name, value]) => isSaid(value) && name !== 'kind')
-  return Object.fromEntries(kept)
-}
-
-function isSaid(value: JsonValue | undefined): boolean {
-  return value !== null && value !== undefined
-}
-
 /** A value that is no such document at all, or too deep to be checked. */
-function refuseWhole(kind: Kind, needed: string, written: unknown): FieldFinding | null {
+function refuseWhole(kind: Kind, written: unknown): FieldFinding | null {
   const error = (rule: keyof typeof RULES, message: string, field = ''): FieldFinding => ({
     severity: 'error',
     rule: RULES[rule],
@@ -109,7 +92,9 @@ function refuseWhole(kind: Kind, needed: string, written: unknown): FieldFinding
     field,
   })
   if (typeof written !== 'object' || written === null || Array.isArray(written)) {
-    return error('notADocument', `a ${kind.toLowerCase()} is a map with ${needed}`)
+    const needed = neededFields(kind)
+    const names = `${listed(needed.slice(0, -1))} and ${listed(needed.slice(-1))}`
+    return error('notADocument', `a ${kind.toLowerCase()} is a map with ${names}`)
   }
   const { kind: given } = written as { readonly kind?: unknown }
   if (given !== undefined && given !== null && given !== kind) {

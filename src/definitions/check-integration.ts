@@ -6,10 +6,11 @@ import type {
   CredentialDocument,
   ProviderDocument,
 } from '../core/definitions/documents/index.ts'
-import { checkGiven, type FieldFinding, type GivenFields, patchFields } from './check-given.ts'
+import { checkGiven, type FieldFinding } from './check-given.ts'
 import type { CompileDeps, Definition } from './compile.ts'
 import { writeYaml } from './document-as-yaml.ts'
 import { RULES } from './finding.ts'
+import type { GivenFields } from './given-fields.ts'
 import { USUAL_ENVIRONMENT } from './integrations.ts'
 
 interface IntegrationDocuments {
@@ -20,9 +21,6 @@ interface IntegrationDocuments {
 
 export type IntegrationKind = keyof IntegrationDocuments
 
-/** As written, field by field. */
-export type WrittenIntegration = GivenFields
-
 export type CheckedIntegration<K extends IntegrationKind = IntegrationKind> =
   | {
       readonly ok: true
@@ -30,7 +28,7 @@ export type CheckedIntegration<K extends IntegrationKind = IntegrationKind> =
       /** The same with its text in YAML, to be applied. */
       readonly definition: Definition
       /** What a later change starts from. */
-      readonly written: WrittenIntegration
+      readonly written: GivenFields
       readonly warnings: readonly FieldFinding[]
     }
   /** Errors first, followed by warnings. */
@@ -50,12 +48,6 @@ export type IntegrationSurroundings = Pick<
   | 'environment'
 >
 
-const NEEDED: Readonly<Record<IntegrationKind, string>> = {
-  Provider: '`name` and `baseUrl`',
-  Connection: '`name` and `provider`',
-  Credential: '`name`, `provider` and `secret`',
-}
-
 /** `written`: its fields, with or without `kind`. A null field counts as omitted. */
 export function checkIntegration<K extends IntegrationKind>(
   kind: K,
@@ -64,7 +56,7 @@ export function checkIntegration<K extends IntegrationKind>(
 ): CheckedIntegration<K> {
   const elsewhere = refuseElsewhere(kind, written, surroundings)
   if (elsewhere !== null) return { ok: false, findings: [elsewhere] }
-  const checked = checkGiven(kind, NEEDED[kind], written, surroundings)
+  const checked = checkGiven(kind, written, surroundings)
   if (!checked.ok) return checked
   const { document, written: kept, warnings } = checked
   const text = writeYaml({ kind, ...kept })
@@ -76,14 +68,6 @@ export function checkIntegration<K extends IntegrationKind>(
     written: kept,
     warnings,
   }
-}
-
-/** A given field replaces the written one as a whole; null removes it. */
-export function patchIntegration(
-  written: WrittenIntegration,
-  changes: WrittenIntegration,
-): WrittenIntegration {
-  return patchFields(written, changes)
 }
 
 /** A document that is created on a node is for that node's environment. */

@@ -2,18 +2,16 @@
 // finding names its field; a change of single fields makes a whole document that is checked like any other.
 
 import type { SubscriptionDocument } from '../core/definitions/documents/index.ts'
-import { checkGiven, type FieldFinding, type GivenFields, patchFields } from './check-given.ts'
+import { checkGiven, type FieldFinding } from './check-given.ts'
 import type { CompileDeps } from './compile.ts'
-
-/** As written, field by field. */
-export type WrittenSubscription = GivenFields
+import type { GivenFields } from './given-fields.ts'
 
 export type CheckedSubscription =
   | {
       readonly ok: true
       readonly document: SubscriptionDocument
       /** What a later change starts from. */
-      readonly written: WrittenSubscription
+      readonly written: GivenFields
       /** Warnings and notes. */
       readonly warnings: readonly FieldFinding[]
     }
@@ -40,16 +38,8 @@ export function checkSubscription(
   written: unknown,
   surroundings: SubscriptionSurroundings,
 ): CheckedSubscription {
-  const checked = checkGiven('Subscription', '`name`, `url` and `on`', written, surroundings)
+  const checked = checkGiven('Subscription', written, surroundings)
   if (!checked.ok) return checked
   const { document, written: kept, warnings } = checked
   return { ok: true, document: document as SubscriptionDocument, written: kept, warnings }
-}
-
-/** A given field replaces the written one as a whole; null removes it. */
-export function patchSubscription(
-  written: WrittenSubscription,
-  changes: WrittenSubscription,
-): WrittenSubscription {
-  return patchFields(written, changes)
 }

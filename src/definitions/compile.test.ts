@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { hashBundle, hashDocument } from '../core/definitions/documents/index.ts'
 import { compileTemplate } from '../core/expression/index.ts'
 import type { Finding } from './finding.ts'
-import { compileDefinitions, RULES } from './index.ts'
+import { RULES } from './index.ts'
+import { compileDefinitions } from './language.ts'
 
 const functions = (name: string) => (name === 'export_hours' ? 'sha256:code' : null)
 const secrets = (name: string) => name !== 'not-set'

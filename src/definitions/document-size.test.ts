@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { compileDefinitions, findTooMuch } from './index.ts'
+import { findTooMuch } from './index.ts'
+import { compileDefinitions } from './language.ts'
 
 const N = 8_000
 const route = (rest: string) => `kind: Route\nname: a\non: x.y\n${rest}`

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { hashDocument } from '../core/definitions/documents/index.ts'
 import { renderDefinitions } from './documentation.ts'
-import { compileDefinitions, makeTemplate, readDocuments } from './index.ts'
 import { factsOf, makeFactSchema } from './json-schema.ts'
+import { compileDefinitions, makeTemplate, readDocuments } from './language.ts'
 import { schemaFields } from './schema-fields.ts'
 
 const schema = makeFactSchema()

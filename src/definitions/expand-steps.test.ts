@@ -5,7 +5,7 @@ import type { WorkflowDocument } from '../core/definitions/documents/index.ts'
 import { MINUTE } from '../core/foundation/time/index.ts'
 import { decodeInstance } from '../core/workflows/machine/index.ts'
 import { accept, answered, makeWorld, SOURCE, type World } from '../engine/engine.fixture.ts'
-import { compileDefinitions } from './index.ts'
+import { compileDefinitions } from './language.ts'
 
 const ROUTE = `kind: Route
 name: onboard

@@ -194,3 +194,7 @@ function numberOf(rule: RuleId): number {
 export function missing(path: FieldPath): Remark {
   return { rule: 'missing', message: `\`${path.at(-1)}\` is missing`, path }
 }
+
+export function hasErrors(findings: readonly Finding[]): boolean {
+  return findings.some(({ severity }) => severity === 'error')
+}

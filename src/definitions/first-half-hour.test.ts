@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { hashDocument } from '../core/definitions/documents/index.ts'
-import { compileDefinitions } from './index.ts'
+import { compileDefinitions } from './language.ts'
 
 function check(text: string) {
   return compileDefinitions([{ path: 'a.yaml', text }], { functions: () => null })

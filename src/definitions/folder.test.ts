@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { readFolder, readTestFiles } from './index.ts'
+import { readFolder, readTestFiles } from './language.ts'
 
 let folder = ''
 beforeEach(() => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { compileDefinitions, formatFindings, KIND_NAMES } from './index.ts'
+import { formatFindings } from './index.ts'
+import { compileDefinitions, KIND_NAMES } from './language.ts'
 
 test('a finding is printed with its position, its line, a caret and what to write', () => {
   const files = [

@@ -5,7 +5,7 @@ import type { WorkflowDocument } from '../core/definitions/documents/index.ts'
 import { DEFAULT_TENANT } from '../core/foundation/ids/index.ts'
 import { decodeInstance } from '../core/workflows/machine/index.ts'
 import { accept, makeWorld, SOURCE } from '../engine/engine.fixture.ts'
-import { compileDefinitions } from './index.ts'
+import { compileDefinitions } from './language.ts'
 
 const AGENT = `kind: Agent
 name: ai_issue_prioritizer

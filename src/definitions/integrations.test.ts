@@ -9,7 +9,8 @@ import {
   type ProviderDocument,
   type RouteDocument,
 } from '../core/definitions/documents/index.ts'
-import { type CompileDeps, checkIntegration, compileDefinitions, patchIntegration } from './index.ts'
+import { type CompileDeps, patchFields } from './index.ts'
+import { checkIntegration, compileDefinitions } from './language.ts'
 
 function compile(text: string, deps: Partial<CompileDeps> = {}) {
   return compileDefinitions([{ path: 'a.yaml', text }], { functions: () => null, ...deps })
@@ -529,8 +530,8 @@ describe('through the API', () => {
 
   test('[PV22] a change replaces fields, and null removes them', () => {
     const { credential: _, ...rest } = GIVEN
-    expect(patchIntegration(GIVEN, { credential: null })).toEqual(rest)
-    expect(patchIntegration(GIVEN, { config: {} })).toEqual({ ...GIVEN, config: {} })
+    expect(patchFields(GIVEN, { credential: null })).toEqual(rest)
+    expect(patchFields(GIVEN, { config: {} })).toEqual({ ...GIVEN, config: {} })
   })
 })
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { makeJsonSchema } from './index.ts'
+import { makeJsonSchema } from './language.ts'
 
 type Json = { [key: string]: unknown }
 

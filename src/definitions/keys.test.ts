@@ -3,7 +3,8 @@
 
 import { describe, expect, test } from 'vitest'
 import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
-import { compileDefinitions, type Finding, formatFindings } from './index.ts'
+import { type Finding, formatFindings } from './index.ts'
+import { compileDefinitions } from './language.ts'
 
 const functions = () => 'sha256:code'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { hashDocument } from '../core/definitions/documents/index.ts'
-import { compileDefinitions } from './index.ts'
+import { compileDefinitions } from './language.ts'
 
 const action = (headers: string) =>
   `do: { http: { method: POST, url: "https://a.example/x", keyTtl: 1h, headers: ${headers} } }`

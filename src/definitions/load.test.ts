@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { compileDefinitions, hasErrors, loadFolder } from './index.ts'
+import { hasErrors } from './index.ts'
+import { compileDefinitions, loadFolder } from './language.ts'
 
 let folder = ''
 beforeEach(() => {

@@ -65,7 +65,3 @@ export async function loadFolder(folder: string, deps: LoadDeps): Promise<Loaded
     endpoints,
   }
 }
-
-export function hasErrors(findings: readonly Finding[]): boolean {
-  return findings.some(({ severity }) => severity === 'error')
-}

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { SourceDocument } from '../core/definitions/documents/index.ts'
 import type { StreamList } from '../core/ingest/bus-message/index.ts'
-import { compileDefinitions, streamsOf } from './index.ts'
+import { streamsOf } from './index.ts'
+import { compileDefinitions } from './language.ts'
 
 const compile = (text: string) => compileDefinitions([{ path: 'a.yaml', text }], { functions: () => null })
 const source = (text: string, name = 'a') => `kind: Source\nname: ${name}\n${text}\n`

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { compileDefinitions, formatFindings } from './index.ts'
+import { formatFindings } from './index.ts'
+import { compileDefinitions } from './language.ts'
 
 const TEXT = `kind: Workflow
 name: triage

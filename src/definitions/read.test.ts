@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Numeral } from '../core/foundation/json/index.ts'
-import { compileDefinitions, readDocuments } from './index.ts'
+import { compileDefinitions, readDocuments } from './language.ts'
 
 const read = (text: string, path = 'a.yaml') => readDocuments([{ path, text }])
 const rulesOf = (text: string) => read(text).findings.map((finding) => finding.rule)

@@ -6,7 +6,7 @@ import type { RouteDocument } from '../core/definitions/documents/index.ts'
 import type { Envelope } from '../core/events/event/index.ts'
 import { ExpressionError, type Scope } from '../core/expression/index.ts'
 import { callScope, compileRoute, itemScope, type Route } from '../core/routing/index.ts'
-import { compileDefinitions } from './index.ts'
+import { compileDefinitions } from './language.ts'
 
 const SECRET = 'hunter2-4711'
 /** Instead of a text: no formula can join a map, and its value must not show. */

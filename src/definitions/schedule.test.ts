@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { compileDefinitions } from './index.ts'
+import { compileDefinitions } from './language.ts'
 
 const findingsOf = (schedule: string) =>
   compileDefinitions([{ path: 'a.yaml', text: `kind: Source\nname: a\nschedule:\n${schedule}` }], {

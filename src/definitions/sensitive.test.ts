@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { languageOf, type WorkflowDocument } from '../core/definitions/documents/index.ts'
-import { compileDefinitions } from './index.ts'
+import { compileDefinitions } from './language.ts'
 
 const SOURCE = `kind: Source
 name: crm

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { SourceDocument } from '../core/definitions/documents/index.ts'
-import { compileDefinitions } from './index.ts'
+import { compileDefinitions } from './language.ts'
 
 const compile = (text: string) => compileDefinitions([{ path: 'a.yaml', text }], { functions: () => null })
 

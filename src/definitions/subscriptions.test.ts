@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { makeOutboundPolicy } from '../core/access/network/index.ts'
 import { hashDocument, type SubscriptionDocument } from '../core/definitions/documents/index.ts'
-import { type CompileDeps, checkSubscription, compileDefinitions, patchSubscription } from './index.ts'
+import { type CompileDeps, patchFields } from './index.ts'
+import { checkSubscription, compileDefinitions } from './language.ts'
 
 const FUNCTIONS = { functions: () => null }
 
@@ -373,14 +374,14 @@ describe('through the API', () => {
 
   test('[SL16] a change replaces whole fields, and null removes one', () => {
     const written = { ...GIVEN, headers: { a: '1', b: '2' }, description: 'old', status: 'paused' }
-    const changed = patchSubscription(written, {
+    const changed = patchFields(written, {
       headers: { c: '3' },
       description: null,
       timeout: '5s',
       kind: 'x',
     })
     expect(changed).toEqual({ ...GIVEN, headers: { c: '3' }, status: 'paused', timeout: '5s' })
-    expect(checkSubscription(patchSubscription(written, { url: null }), {})).toMatchObject({
+    expect(checkSubscription(patchFields(written, { url: null }), {})).toMatchObject({
       ok: false,
       findings: [{ rule: 'F14', field: 'url' }],
     })
@@ -431,7 +432,7 @@ status: Active
     )
     const written = checked.ok ? checked.written : {}
     expect(written).toEqual({ name: 'crm', url: 'https://old.example', on: ['a.b'] })
-    const changed = checkSubscription(patchSubscription(written, { url: MIN.url }), {})
+    const changed = checkSubscription(patchFields(written, { url: MIN.url }), {})
     expect(changed).toMatchObject({ ok: true, document: MIN })
   })
 })

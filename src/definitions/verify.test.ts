@@ -8,7 +8,7 @@ import {
   TIMED_ADDRESSED_SCHEMES,
   TIMED_SCHEMES,
 } from '../core/definitions/documents/index.ts'
-import { compileDefinitions } from './index.ts'
+import { compileDefinitions } from './language.ts'
 
 const page = readFileSync(new URL('../../docs/sources.md', import.meta.url), 'utf8')
 const ALL = [

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { hashDocument, languageOf, type WorkflowDocument } from '../core/definitions/documents/index.ts'
-import { compileDefinitions } from './index.ts'
+import { compileDefinitions } from './language.ts'
 
 const functions = (name: string) => (name === 'work' ? 'sha256:code' : null)
 const compile = (text: string, path = 'a.yaml') => compileDefinitions([{ path, text }], { functions })

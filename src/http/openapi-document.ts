@@ -6,7 +6,7 @@ import { deprecationFault } from './deprecation.ts'
 import { type JsonSchema, toJsonSchema } from './json-schema.ts'
 import { type Declaration, IDEMPOTENCY_KEY, neededRole, takesIdempotencyKey } from './operations.ts'
 import { ALL_OPERATIONS, OTHER_SHAPES } from './routes.ts'
-import { type Answer, type Content, KIT, NAMED } from './schema-kit.ts'
+import { type Answer, type Content, DESCRIBED, KIT, NAMED } from './schema-kit.ts'
 
 interface Made {
   readonly id: string
@@ -24,7 +24,7 @@ const REFUSED = {
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 }
 
-function everyOperation(): readonly Made[] {
+export function everyOperation(): readonly Made[] {
   return ALL_OPERATIONS.flatMap(({ tag, declare }) =>
     Object.entries<Declaration>(declare(KIT)).map(([id, declared]) => {
       const [method = '', url = ''] = declared.at.split(' ')
@@ -43,10 +43,12 @@ export function makeRequests(): Readonly<Record<string, string>> {
         ...(query !== undefined && { querystring: toJsonSchema(query) }),
         ...(body !== undefined && { body: toJsonSchema(body) }),
       }
-      return [id, JSON.stringify({ ...route, schema })]
+      return [id, JSON.stringify({ ...route, schema }, withoutDescribed)]
     }),
   )
 }
+
+const withoutDescribed = (name: string, value: unknown) => (name === DESCRIBED ? undefined : value)
 
 export function makeDocument(): JsonSchema {
   const operations = everyOperation()
@@ -159,12 +161,13 @@ function parameterOf(place: string, name: string, given: JsonSchema, required: b
   return { schema, in: place, name, required, ...(description !== undefined && { description }) }
 }
 
-/** References as the document has them. */
+/** References as the document has them, and what is only described. */
 function toDocument(schema: Parameters<typeof toJsonSchema>[0]): JsonSchema {
   return JSON.parse(
-    JSON.stringify(toJsonSchema(schema), (name, value) =>
-      name === '$ref' ? `#/components/schemas/${String(value).slice(0, -1)}` : value,
-    ),
+    JSON.stringify(toJsonSchema(schema), (name, value) => {
+      if (name === '$ref') return `#/components/schemas/${String(value).slice(0, -1)}`
+      return value?.[DESCRIBED] ?? value
+    }),
   )
 }
 

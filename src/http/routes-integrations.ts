@@ -271,7 +271,7 @@ export const integrationOperations = operations('integrations', (s) => ({
     at: 'POST /v1/integrations/providers',
     config: { role: 'admin' },
     summary: 'Create or replace a provider: a definition of the kind Provider as JSON',
-    body: s.open({}, { name: s.textOf(128) }),
+    body: s.open(s.describedDefinition('Provider'), { name: s.textOf(128) }),
     answers: {
       201: s.answer(
         'It is in force',
@@ -301,7 +301,7 @@ export const integrationOperations = operations('integrations', (s) => ({
     config: { role: 'admin' },
     summary:
       'Make a connection, or change it: a definition of the kind Connection as JSON. It is pending until it passes a test',
-    body: s.open({}, { name: s.textOf(128) }),
+    body: s.open(s.describedDefinition('Connection'), { name: s.textOf(128) }),
     answers: {
       201: s.answer(
         'It is in force',
@@ -356,7 +356,7 @@ export const integrationOperations = operations('integrations', (s) => ({
     config: { role: 'admin' },
     summary:
       'Make a credential, or change it: a definition of the kind Credential as JSON; the value is set as a secret',
-    body: s.open({}, { name: s.textOf(128) }),
+    body: s.open(s.describedDefinition('Credential'), { name: s.textOf(128) }),
     answers: {
       201: s.answer(
         'It is in force',

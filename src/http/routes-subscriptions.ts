@@ -12,18 +12,16 @@ import { type JsonValue, parseJson, stringifyJson } from '../core/foundation/jso
 import { DAY } from '../core/foundation/time/index.ts'
 import { namedSecrets } from '../core/secrets/index.ts'
 import { SUBSCRIPTION_STATUSES } from '../core/webhooks/subscription/index.ts'
-import { type FieldFinding, patchSubscription, type WrittenSubscription } from '../definitions/index.ts'
+import { type FieldFinding, type GivenFields, patchFields } from '../definitions/index.ts'
 import { fieldFinding } from './answer-shapes.ts'
 import type { HttpApi } from './api.ts'
 import { BODY_BYTES_MAX } from './body-limits.ts'
 import { readSurroundings } from './check-context.ts'
-import { SUBSCRIPTION_FIELDS } from './definition-fields.generated.ts'
 import { refuseFindings } from './field-findings.ts'
 import { bodyMembers, operations, serveOn, shape } from './operations.ts'
 import { readFilter, showPage } from './queries.ts'
 import { mustSayWhy } from './required-reason.ts'
 import { checkFields } from './run-check.ts'
-import type { Kit } from './schema-kit.ts'
 import { isoOrNull } from './shapes.ts'
 import { hideQuery, seesTokens, showSubscription, showSubscriptionDetail } from './shapes-webhooks.ts'
 
@@ -150,15 +148,6 @@ const rotatedSecretShape = shape('RotatedSecret', 'A new secret.', (s) =>
   }),
 )
 
-/** What a subscription may say, as a definition of `kind: Subscription` does; checked as that is, with findings at the fields. */
-const subscriptionFields = (s: Kit) =>
-  Object.fromEntries(
-    Object.entries<Readonly<Record<string, unknown>>>(SUBSCRIPTION_FIELDS).map(([name, schema]) => [
-      name,
-      s.asGiven(schema),
-    ]),
-  )
-
 export const subscriptionsOperations = operations('webhooks', (s) => ({
   listSubscriptions: {
     at: 'GET /v1/webhooks/subscriptions',
@@ -181,7 +170,7 @@ export const subscriptionsOperations = operations('webhooks', (s) => ({
     summary: 'Let an endpoint get events; a generated secret is in this answer and nowhere else',
     body: s.open({
       name: s.string.max(128).describe('Left out when it is created: one is made from the address.'),
-      ...subscriptionFields(s),
+      ...s.definition('Subscription'),
     }),
     answers: {
       201: s.answer('It is in force', s.ref(subscriptionMadeShape)),
@@ -192,7 +181,7 @@ export const subscriptionsOperations = operations('webhooks', (s) => ({
     config: { role: 'admin' },
     summary: 'Change the fields that are given; null takes one back to its default',
     params: s.fields({ name: s.textOf(128) }),
-    body: s.open(subscriptionFields(s)),
+    body: s.open(s.definition('Subscription')),
     answer: s.answer('As it is now', s.ref(subscriptionMadeShape)),
   },
   deleteSubscription: {
@@ -278,7 +267,7 @@ export function addSubscriptionRoutes(app: FastifyInstance, api: Api): void {
       const { tenant, actor } = caller
       const isNamed = typeof body.name === 'string'
       const named = isNamed ? body : { ...body, name: nameOf(body.url) }
-      const create = async (written: WrittenSubscription) => {
+      const create = async (written: GivenFields) => {
         const checked = await check(api, tenant, written)
         const given = { document: checked.document, written: stringifyJson(checked.written) }
         return { checked, ...(await api.subscriptions.create(tenant, given, { actor })) }
@@ -303,8 +292,8 @@ export function addSubscriptionRoutes(app: FastifyInstance, api: Api): void {
       if (before.written === null) throw managedByFolder(params.name)
       refuseRenaming(params.name, body)
       refuseUnknown(body)
-      const written = parseJson(before.written) as WrittenSubscription
-      const checked = await check(api, tenant, patchSubscription(written, body), before.document)
+      const written = parseJson(before.written) as GivenFields
+      const checked = await check(api, tenant, patchFields(written, body), before.document)
       const given = { document: checked.document, written: stringifyJson(checked.written), base: before.hash }
       const { item, secret } = await api.subscriptions.patch(tenant, params.name, given, { actor })
       return { ...showSubscription(item, caller), secret, warnings: checked.warnings }
@@ -361,7 +350,7 @@ const DOINGS: Readonly<Record<(typeof VERBS)[number], string>> = {
 async function check(
   api: Api,
   tenant: TenantId,
-  written: WrittenSubscription,
+  written: GivenFields,
   before: SubscriptionDocument | null = null,
 ) {
   const namesSecret = isNamed(written.secret) || namedSecrets(written as JsonValue).length > 0
@@ -393,7 +382,7 @@ async function vet(api: Api, tenant: TenantId, document: SubscriptionDocument): 
     : { severity: 'warning', rule: 'OG', message: vetted.warning, field: 'url' }
 }
 
-function refuseRenaming(name: string, body: WrittenSubscription): void {
+function refuseRenaming(name: string, body: GivenFields): void {
   const given = body.name
   if (given === undefined || given === name) return
   const message = 'a name stays: create another subscription, and delete this one'
@@ -403,7 +392,7 @@ function refuseRenaming(name: string, body: WrittenSubscription): void {
 }
 
 /** What is taken back is gone before the check reads it: a slip would end as a success that changed nothing. */
-function refuseUnknown(body: WrittenSubscription): void {
+function refuseUnknown(body: GivenFields): void {
   const known = bodyMembers('patchSubscription')
   const unknown = Object.keys(body).find((field) => body[field] === null && !known.includes(field))
   if (unknown === undefined) return

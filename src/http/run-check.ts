@@ -1,18 +1,15 @@
 // Where a check runs: large ones, and all that come as files, off this thread; a few small fields are checked sooner than they are sent.
 
 import { setImmediate } from 'node:timers/promises'
-import {
-  type CheckAnswers,
-  type CheckJob,
-  type CheckResults,
-  runCheck as runDirectly,
-} from '../definitions/index.ts'
+import type { CheckAnswers, CheckJob, CheckResults } from '../definitions/index.ts'
 import type { HttpApi, RunCheck } from './api.ts'
 
 /** On this thread, behind what else it has to do. */
 export const runHere: RunCheck = async (job, answer) => {
   await setImmediate()
-  return (await runDirectly(job, answer)) as never
+  // Zod and the language load with the first check.
+  const { runCheck } = await import('../definitions/language.ts')
+  return (await runCheck(job, answer)) as never
 }
 
 /** In characters, with every value counted as four more. */

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import type { JsonValue } from '../core/foundation/json/index.ts'
+import { requestFields } from '../definitions/json-schema.ts'
 
 /** A shape that answers share by its name. */
 export interface Shape<Schema extends z.ZodType = z.ZodType> {
@@ -23,6 +24,8 @@ export interface Answer<Schema extends z.ZodType = z.ZodType> {
 
 /** Marks a reference to a named shape; json-schema.ts makes `$ref` of it. */
 export const REF = 'x-ref'
+/** Marks what the API document describes and a request is not checked by. */
+export const DESCRIBED = 'x-described'
 /** Every shape that was referred to, by its name. */
 export const NAMED = new Map<string, Shape>()
 
@@ -69,6 +72,15 @@ const makeAnswer = <Schema extends z.ZodType>(
   others: Content = {},
 ): Answer<Schema> => ({ description, schema, others })
 
+type JsonSchema = Readonly<Record<string, unknown>>
+const asGiven = (schema: JsonSchema) => z.unknown().meta(schema) as unknown as z.ZodType<JsonValue>
+
+/** The fields of a kind of definitions but its name, from its declaration. */
+const fieldsOf = (kind: Parameters<typeof requestFields>[0], made: (schema: JsonSchema) => JsonSchema) =>
+  Object.fromEntries(
+    Object.entries(requestFields(kind)).map(([name, schema]) => [name, asGiven(made(schema))]),
+  )
+
 export const KIT = {
   string,
   number: z.number(),
@@ -78,9 +90,11 @@ export const KIT = {
   /** Any JSON value. */
   any: z.unknown() as unknown as z.ZodType<JsonValue>,
   null: z.null(),
-  /** A schema that was generated elsewhere. */
-  asGiven: (schema: Readonly<Record<string, unknown>>) =>
-    z.unknown().meta(schema) as unknown as z.ZodType<JsonValue>,
+  /** Whether a field is a text or an object is checked here; the rest is checked as definitions are, with findings at the fields. */
+  definition: (kind: Parameters<typeof requestFields>[0]) => fieldsOf(kind, (schema) => schema),
+  /** The same, and all of it is checked as definitions are. */
+  describedDefinition: (kind: Parameters<typeof requestFields>[0]) =>
+    fieldsOf(kind, (schema) => ({ [DESCRIBED]: schema })),
   anyObject: z.looseObject({}) as unknown as z.ZodType<JsonObject>,
   literal: <Value extends string>(value: Value) =>
     z.unknown().meta({ const: value }) as unknown as z.ZodType<Value>,

@@ -4,8 +4,8 @@
 import { expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { hashDocument } from '../core/definitions/documents/index.ts'
-import { compileDefinitions } from '../definitions/index.ts'
 import type { InputOf } from '../definitions/kinds/index.ts'
+import { compileDefinitions } from '../definitions/language.ts'
 import {
   type AgentDefinition,
   defineAgent,

@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest'
 import { hashDocument } from '../core/definitions/documents/index.ts'
-import { compileDefinitions } from '../definitions/index.ts'
 import { KINDS } from '../definitions/kinds/index.ts'
+import { compileDefinitions } from '../definitions/language.ts'
 import {
   defineConnection,
   defineCredential,

@@ -74,6 +74,8 @@ test('[CN25] [CN26] a connection is created step by step, and tested live', asyn
   await dialog.getByLabel('Name of the credential').fill('depot-key')
   await dialog.getByLabel('Secret of the vault').fill('DEPOT')
   await dialog.getByLabel('The token (optional)').fill(TOKEN)
+  await dialog.getByText('Description, rotation').click()
+  await dialog.getByLabel('Rotation every').fill('30d')
   await look(page, 'the credential')
   await dialog.getByRole('button', { name: 'Next' }).click()
 
@@ -84,6 +86,10 @@ test('[CN25] [CN26] a connection is created step by step, and tested live', asyn
   await name.fill('depot-main')
   await dialog.getByLabel('Description').fill('Everything that is picked up')
   await dialog.getByLabel('Site', { exact: true }).fill('north')
+  await dialog.getByLabel('Probe every').fill('soon')
+  await dialog.getByRole('button', { name: 'Create and test' }).click()
+  await dialog.locator('.field__error').first().waitFor()
+  await dialog.getByLabel('Probe every').fill('30s')
   await dialog.getByRole('button', { name: 'Create and test' }).click()
   await dialog.getByText('it works').waitFor()
   await look(page, 'the test')
@@ -95,6 +101,12 @@ test('[CN25] [CN26] a connection is created step by step, and tested live', asyn
     .getByText('active')
     .waitFor()
   expect(await page.content()).not.toContain(TOKEN)
+  expect(await shop.node.get('/v1/integrations/connections/depot-main')).toMatchObject({
+    probeEveryMs: 30_000,
+  })
+  expect(await shop.node.get('/v1/integrations/credentials/depot-key')).toMatchObject({
+    rotation: { everyMs: 30 * 86_400_000 },
+  })
   await page.goto(`${shop.node.url}/connections`)
   const row = page.getByRole('link', { name: /depot-main/ })
   await row.getByText('calls go through').waitFor()

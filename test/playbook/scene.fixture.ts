@@ -4,7 +4,8 @@
 import type { DefinitionDocument } from '../../src/core/definitions/documents/index.ts'
 import { hashText } from '../../src/core/foundation/hash/index.ts'
 import { DEFAULT_TENANT, type EventId } from '../../src/core/foundation/ids/index.ts'
-import { compileDefinitions, type Finding, formatFindings } from '../../src/definitions/index.ts'
+import { type Finding, formatFindings } from '../../src/definitions/index.ts'
+import { compileDefinitions } from '../../src/definitions/language.ts'
 import {
   accept,
   LOST,

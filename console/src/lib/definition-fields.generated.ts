@@ -1,6 +1,7 @@
-// Generated from src/definitions/kinds by `npm run docs`; do not edit. Optional fields of a subscription of one line.
+// Generated from src/definitions/kinds by `npm run docs`; do not edit. Optional fields of definitions of one line.
 
 export interface FormField {
+  /** `probe.every`: within an object. */
   readonly name: string
   readonly meaning: string
   /** What it means that it is left out. */
@@ -68,5 +69,105 @@ export const SUBSCRIPTION_FIELDS: readonly FormField[] = [
     "values": [
       "send"
     ]
+  }
+]
+
+export const CONNECTION_FIELDS: readonly FormField[] = [
+  {
+    "name": "description",
+    "meaning": "For people; it changes nothing.",
+    "leftOut": "none"
+  },
+  {
+    "name": "environment",
+    "meaning": "The one that it is for: a name may have a document for each, and a node takes that of its own `MILLRACE_ENV`.",
+    "leftOut": "every one that has no document of its own",
+    "values": [
+      "DEV",
+      "QA",
+      "PROD"
+    ]
+  },
+  {
+    "name": "credential",
+    "meaning": "The name of a `kind: Credential` of the same provider.",
+    "leftOut": "the provider takes none"
+  },
+  {
+    "name": "status",
+    "meaning": "`retired`: it runs nothing, for good.",
+    "leftOut": "active",
+    "values": [
+      "active",
+      "retired"
+    ]
+  },
+  {
+    "name": "probe.every",
+    "meaning": "Once in so long.",
+    "leftOut": "1m",
+    "isDuration": true
+  },
+  {
+    "name": "probe.timeout",
+    "meaning": "How long an answer may take.",
+    "leftOut": "10s",
+    "isDuration": true
+  }
+]
+
+export const CREDENTIAL_FIELDS: readonly FormField[] = [
+  {
+    "name": "description",
+    "meaning": "For people; it changes nothing.",
+    "leftOut": "none"
+  },
+  {
+    "name": "environment",
+    "meaning": "The one that it is for: a name may have a document for each, and a node takes that of its own `MILLRACE_ENV`.",
+    "leftOut": "every one that has no document of its own",
+    "values": [
+      "DEV",
+      "QA",
+      "PROD"
+    ]
+  },
+  {
+    "name": "auth",
+    "meaning": "How: one of the provider’s models.",
+    "leftOut": "the provider’s first",
+    "values": [
+      "none",
+      "apiKey",
+      "basic",
+      "bearer",
+      "oauth2",
+      "githubApp",
+      "serviceAccount",
+      "hmac"
+    ]
+  },
+  {
+    "name": "username",
+    "meaning": "Of `basic`.",
+    "leftOut": "needed with `basic`"
+  },
+  {
+    "name": "rotation.every",
+    "meaning": "Once in so long.",
+    "leftOut": "only when somebody asks, or when it is refused",
+    "isDuration": true
+  },
+  {
+    "name": "rotation.coolDown",
+    "meaning": "How long after a rotation that failed none is begun by a refusal.",
+    "leftOut": "10m",
+    "isDuration": true
+  },
+  {
+    "name": "rotation.overlap",
+    "meaning": "For how long the former value stays good beside the new one.",
+    "leftOut": "1m",
+    "isDuration": true
   }
 ]

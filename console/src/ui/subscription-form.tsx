@@ -17,6 +17,7 @@ import { SIGNINGS } from '../lib/subscription-words.ts'
 import type { SubscriptionDetail, SubscriptionMade } from '../types.ts'
 import { ProblemNote } from './actions.tsx'
 import { Button, Field } from './controls.tsx'
+import { DeclaredFields } from './declared-fields.tsx'
 import { PatternsInput } from './patterns-input.tsx'
 import { NewSecret } from './subscription-secret.tsx'
 import { Dialog, Note } from './surfaces.tsx'
@@ -213,35 +214,12 @@ export function SubscriptionForm({ subscription, onClose }: FormProps) {
             })}
             {line('secretRef', 'Secret of the vault', { isCode: true, placeholder: 'Left open: generated' })}
           </div>
-          {OTHER_FIELDS.map(({ name, meaning, leftOut, values }) => (
-            <Field
-              key={name}
-              label={labelOf(name)}
-              hint={withoutBackticks(meaning)}
-              error={otherErrorOf(name)}
-            >
-              {(props) => {
-                const open = `Left open: ${withoutBackticks(leftOut)}`
-                const given = {
-                  ...props,
-                  value: draft.others[name] ?? '',
-                  onChange: (event: { readonly target: { readonly value: string } }) =>
-                    set({ others: { ...draft.others, [name]: event.target.value } }),
-                }
-                return values === undefined ? (
-                  <input {...given} className="input mono" placeholder={open} spellCheck={false} />
-                ) : (
-                  <select {...given} className="input">
-                    {['', ...values].map((value) => (
-                      <option key={value} value={value}>
-                        {value === '' ? open : value}
-                      </option>
-                    ))}
-                  </select>
-                )
-              }}
-            </Field>
-          ))}
+          <DeclaredFields
+            fields={OTHER_FIELDS}
+            values={draft.others}
+            onChange={(others) => set({ others })}
+            errorOf={otherErrorOf}
+          />
         </div>
       </details>
       {problem !== null && !isAddress && fieldErrors(save.error).length === 0 && (
@@ -255,13 +233,6 @@ export function SubscriptionForm({ subscription, onClose }: FormProps) {
     </Dialog>
   )
 }
-
-/** `disableAfter`: Disable after. */
-const labelOf = (name: string) => {
-  const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-  return `${words[0]?.toUpperCase()}${words.slice(1)}`
-}
-const withoutBackticks = (text: string) => text.replaceAll('`', '')
 
 interface LineOptions {
   readonly hint?: ReactNode

@@ -11,11 +11,17 @@ import {
   MODEL_FIELDS,
   secretNameOf,
 } from '../lib/credential-draft.ts'
+import { CREDENTIAL_FIELDS } from '../lib/definition-fields.generated.ts'
 import { useCredentials, useSecrets } from '../queries.ts'
 import type { Credential, ProviderDetail } from '../types.ts'
 import { ProblemNote } from './actions.tsx'
 import { Button, Field } from './controls.tsx'
+import { DeclaredFields, documentOf, type TypedFields } from './declared-fields.tsx'
 import { Dialog } from './surfaces.tsx'
+
+/** Drawn with care, or known already. */
+const DRAWN = ['environment', 'auth', 'username']
+const OTHER_FIELDS = CREDENTIAL_FIELDS.filter(({ name }) => !DRAWN.includes(name))
 
 interface CredentialStepProps {
   readonly head: ReactNode
@@ -46,6 +52,7 @@ export function CredentialStep({ head, provider, onNext, onBack, onClose }: Cred
     installationId: '',
     subject: '',
   }))
+  const [others, setOthers] = useState<TypedFields>({})
   const set = (part: Partial<CredentialDraft>) => setDraft({ ...draft, ...part })
   const save = useMutation({
     mutationFn: async () => {
@@ -53,7 +60,7 @@ export function CredentialStep({ head, provider, onNext, onBack, onClose }: Cred
         await api.setSecret({ name: draft.secret.trim(), value, pending: false })
         setValue('')
       }
-      return api.putCredential(credentialDocument(provider.name, draft))
+      return api.putCredential({ ...credentialDocument(provider.name, draft), ...documentOf(others) })
     },
     onSuccess: ({ item }) => onNext(item.name, item.grant === 'authorizationCode'),
     onSettled: () => client.invalidateQueries({ queryKey: ['credentials'] }),
@@ -69,7 +76,11 @@ export function CredentialStep({ head, provider, onNext, onBack, onClose }: Cred
   }
   const words = authInWords(draft.auth)
   const isThere = secrets?.items.some(({ name }) => name === draft.secret.trim()) === true
-  const shownErrors = ['name', 'secret', 'value', ...MODEL_FIELDS[draft.auth].map(({ path }) => path)]
+  const shownErrors = [
+    ...['name', 'secret', 'value'],
+    ...MODEL_FIELDS[draft.auth].map(({ path }) => path),
+    ...OTHER_FIELDS.map(({ name }) => name),
+  ]
   const isTold =
     fieldErrors(save.error).length > 0 &&
     shownErrors.some((path) => fieldErrorWithin(save.error, path) !== undefined)
@@ -239,6 +250,17 @@ export function CredentialStep({ head, provider, onNext, onBack, onClose }: Cred
                   )
                 }
               </Field>
+              <details className="more">
+                <summary>Description, rotation</summary>
+                <div className="more__body">
+                  <DeclaredFields
+                    fields={OTHER_FIELDS}
+                    values={others}
+                    onChange={setOthers}
+                    errorOf={(field) => fieldErrorWithin(save.error, field)}
+                  />
+                </div>
+              </details>
             </>
           )}
           {save.error !== null && !isTold && <ProblemNote error={save.error} />}

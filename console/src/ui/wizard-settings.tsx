@@ -4,12 +4,18 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { api, fieldErrors, fieldErrorWithin } from '../api.ts'
+import { CONNECTION_FIELDS } from '../lib/definition-fields.generated.ts'
 import { formatJson } from '../lib/json-text.ts'
 import type { ProviderDetail } from '../types.ts'
 import { ProblemNote } from './actions.tsx'
 import { Button, Field } from './controls.tsx'
+import { DeclaredFields, documentOf, type TypedFields } from './declared-fields.tsx'
 import { InputForm, useInput } from './input-form.tsx'
 import { Dialog } from './surfaces.tsx'
+
+/** Drawn with care, known already, or changed elsewhere. */
+const DRAWN = ['description', 'environment', 'credential', 'status']
+const OTHER_FIELDS = CONNECTION_FIELDS.filter(({ name }) => !DRAWN.includes(name))
 
 interface SettingsStepProps {
   readonly head: ReactNode
@@ -25,10 +31,12 @@ export function SettingsStep({ head, provider, credential, onNext, onBack, onClo
   const [name, setName] = useState(credential ?? provider.name)
   const [description, setDescription] = useState('')
   const [address, setAddress] = useState('')
+  const [others, setOthers] = useState<TypedFields>({})
   const { typed, form } = useInput(provider.config ?? null)
   const save = useMutation({
     mutationFn: () =>
       api.putConnection({
+        ...documentOf(others),
         name: name.trim(),
         provider: provider.name,
         ...(credential !== null && { credential }),
@@ -42,7 +50,9 @@ export function SettingsStep({ head, provider, credential, onNext, onBack, onClo
   const configError = fieldErrorWithin(save.error, 'config')
   const isTold =
     fieldErrors(save.error).length > 0 &&
-    ['name', 'endpoints', 'config'].some((field) => fieldErrorWithin(save.error, field) !== undefined)
+    ['name', 'endpoints', 'config', ...OTHER_FIELDS.map(({ name }) => name)].some(
+      (field) => fieldErrorWithin(save.error, field) !== undefined,
+    )
   return (
     <Dialog
       title={`New connection to ${provider.title}`}
@@ -106,6 +116,14 @@ export function SettingsStep({ head, provider, credential, onNext, onBack, onClo
           />
         )}
       </Field>
+      <div className="pair">
+        <DeclaredFields
+          fields={OTHER_FIELDS}
+          values={others}
+          onChange={setOthers}
+          errorOf={(field) => fieldErrorWithin(save.error, field)}
+        />
+      </div>
       {save.error !== null && !isTold && <ProblemNote error={save.error} />}
     </Dialog>
   )

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { loadFolder } from '../../definitions/index.ts'
+import { loadFolder } from '../../definitions/language.ts'
 import * as sdk from '../../sdk/index.ts'
 import { type BundleCode, makeBundleCode } from './index.ts'
 

@@ -10,17 +10,14 @@ import {
   type Observed,
 } from '../../core/testing/flow-test/index.ts'
 import {
-  checkFlowTests,
   type DefinitionFile,
   type Finding,
   hasErrors,
   type LoadedFolder,
-  loadFolder,
   type Place,
   type ReadTest,
-  readFlowTests,
-  readTestFiles,
 } from '../../definitions/index.ts'
+import { checkFlowTests, loadFolder, readFlowTests, readTestFiles } from '../../definitions/language.ts'
 import { guardNetwork, withoutVendors } from './network-guard.ts'
 import { observeWorld, openJobs } from './observe-world.ts'
 import { sendStep } from './send-step.ts'

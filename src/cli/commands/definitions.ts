@@ -128,7 +128,7 @@ interface FolderFiles {
 
 async function readFiles(session: Session, given: string | undefined): Promise<FolderFiles> {
   const folder = resolveFolder(session, given)
-  const { readCodeFiles, readFolder, loadFolder } = await import('../../definitions/index.ts')
+  const { readCodeFiles, readFolder, loadFolder } = await import('../../definitions/language.ts')
   const files = await readable(folder, () => readFolder(folder))
   // Bundling takes a second: only if there is code.
   if ((await readCodeFiles(folder)).length === 0) return { files, functions: [], findings: [] }
@@ -183,7 +183,7 @@ export async function readable<Value>(folder: string, read: () => Promise<Value>
 
 async function checkFolder(session: Session, given: string | undefined): Promise<number> {
   const folder = resolveFolder(session, given)
-  const { loadFolder, formatFindings, hasErrors } = await import('../../definitions/index.ts')
+  const { loadFolder, formatFindings, hasErrors } = await import('../../definitions/language.ts')
   // Code is bundled and loaded as a node would do it.
   const { makeCheckDeps } = await import('../../app.ts')
   const loaded = await readable(folder, () =>

@@ -26,7 +26,7 @@ export function addFmtCommand(program: Command, cli: Cli): void {
     cli,
     async (session, { check = false, long = false }, given) => {
       const { formatFindings, lengthenFiles, readFolder, shortenFiles } = await import(
-        '../../definitions/index.ts'
+        '../../definitions/language.ts'
       )
       const folder = resolveFolder(session, given)
       const files = await readable(folder, () => readFolder(folder))

@@ -480,7 +480,7 @@ function addCreate<Operation extends Put>(
 /** One document, as a definition is written. */
 async function readDocument(session: Session, from: string): Promise<object> {
   const text = (await readInput(session, from)).toString('utf8')
-  const { readDocuments } = await import('../../definitions/index.ts')
+  const { readDocuments } = await import('../../definitions/language.ts')
   const path = from === '-' ? 'stdin.yaml' : from
   const { documents, findings } = readDocuments([{ path, text }])
   const [wrong] = findings.filter(({ severity }) => severity === 'error')

@@ -14,7 +14,7 @@ export function addNewCommand(program: Command, cli: Cli): void {
     command,
     cli,
     async (session, _options, kind = '', name = '') => {
-      const { KIND_NAMES, makeTemplate } = await import('../../definitions/index.ts')
+      const { KIND_NAMES, makeTemplate } = await import('../../definitions/language.ts')
       const made = makeTemplate(kind, name)
       if (!made.ok) throw new CliError(made.why, { next: `Kinds: ${KIND_NAMES.join(', ').toLowerCase()}.` })
       session.show({ text: made.text }, () => session.out.line(made.text.trimEnd()))

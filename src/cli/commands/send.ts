@@ -216,7 +216,7 @@ async function exampleMaker(
 /** As a whole, or its last words. */
 async function nearestSubject(event: string, subjects: readonly string[]): Promise<string | undefined> {
   // It loads the parsers of definitions, which no other command that talks to a node needs.
-  const { closest, closestSubject } = await import('../../definitions/index.ts')
+  const { closest, closestSubject } = await import('../../definitions/language.ts')
   const words = event.split('.').length
   const endings = new Map(subjects.map((one) => [one.split('.').slice(-words).join('.'), one]))
   const ending = closest(event, endings.keys())

@@ -80,7 +80,7 @@ async function runTests(
       { next },
     )
   }
-  const { formatFindings } = await import('../../definitions/index.ts')
+  const { formatFindings } = await import('../../definitions/language.ts')
   session.show({ ok, findings, tests }, () => {
     const { out } = session
     if (findings.length > 0) out.line(formatFindings(findings, result.files).trimEnd())

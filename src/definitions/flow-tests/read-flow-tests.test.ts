@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { compileDefinitions } from '../index.ts'
+import { compileDefinitions } from '../language.ts'
 import { checkFlowTests, readFlowTests } from './index.ts'
 
 const FLOWS = `

@@ -53,6 +53,13 @@ export function schemaFor(kind: Kind, value: Fields): z.ZodType {
   return schemaFor?.(value) ?? schema()
 }
 
+/** The fields that a document must have. */
+export function neededFields(kind: Kind): readonly string[] {
+  const { shape } = declarationOf(kind).schema() as unknown as z.ZodObject
+  const needed = Object.entries(shape).filter(([, field]) => (field as z.ZodType).type !== 'optional')
+  return needed.map(([name]) => name).filter((name) => name !== 'kind')
+}
+
 /** Parts of the language that this version does not support: they are refused by name. */
 export const OTHER_KINDS = ['AlertRoute'] as const
 

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { sign } from '@octokit/webhooks-methods'
 import { expect, test } from 'vitest'
 import type { SourceDocument } from '../../core/definitions/documents/index.ts'
-import { compileDefinitions } from '../../definitions/index.ts'
+import { compileDefinitions } from '../../definitions/language.ts'
 import { makeWorld } from '../engine.fixture.ts'
 
 const all = createRequire(import.meta.url)('@octokit/webhooks-examples') as readonly {

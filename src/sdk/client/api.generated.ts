@@ -3546,6 +3546,26 @@ export interface Operations {
   putConnection: {
     args: {
       readonly name: string
+      /** For people; it changes nothing. Left out: none. */
+      readonly description?: string | null | undefined
+      /** One of `DEV`, `QA`, `PROD`. The one that it is for: a name may have a document for each, and a node takes that of its own `MILLRACE_ENV`. Left out: every one that has no document of its own. */
+      readonly environment?: string | null | undefined
+      /** Whose account it is: a `kind: Provider`, or one that comes with Millrace. */
+      readonly provider?: string | undefined
+      /** The name of a `kind: Credential` of the same provider. Left out: the provider takes none. */
+      readonly credential?: string | null | undefined
+      /** What the provider wants to know of the account; sees `vars`. No secrets. Left out: empty. */
+      readonly config?: unknown | undefined
+      /** Addresses in place of the provider’s; `default` is the base. Sees `vars` and `config`. Left out: the provider’s. */
+      readonly endpoints?: Readonly<Record<string, unknown>> | null | undefined
+      /** One of `active`, `retired`. `retired`: it runs nothing, for good. Left out: `active`. */
+      readonly status?: string | null | undefined
+      /** How often it is looked whether the other side is well; `none`: never. */
+      readonly probe?: unknown | undefined
+      /** In place of the provider’s, by name. Left out: the provider’s. */
+      readonly buckets?: Readonly<Record<string, unknown>> | null | undefined
+      /** When nothing is sent for a while because the other side fails; `off`: never. */
+      readonly circuit?: unknown | undefined
       readonly [name: string]: unknown
     }
     answer: {
@@ -3564,6 +3584,28 @@ export interface Operations {
   putCredential: {
     args: {
       readonly name: string
+      /** For people; it changes nothing. Left out: none. */
+      readonly description?: string | null | undefined
+      /** One of `DEV`, `QA`, `PROD`. The one that it is for: a name may have a document for each, and a node takes that of its own `MILLRACE_ENV`. Left out: every one that has no document of its own. */
+      readonly environment?: string | null | undefined
+      /** At whom it is known. */
+      readonly provider?: string | undefined
+      /** One of `none`, `apiKey`, `basic`, `bearer`, `oauth2`, `githubApp`, `serviceAccount`, `hmac`. How: one of the provider’s models. Left out: the provider’s first. */
+      readonly auth?: string | null | undefined
+      /** Where the value is: the key, the token, the password, the client’s secret, the private key (PEM) or the key file (JSON). Never the value itself. It has `env`, `ref`, `file`. */
+      readonly secret?: Readonly<Record<string, unknown>> | undefined
+      /** Of `basic`. Left out: needed with `basic`. */
+      readonly username?: string | null | undefined
+      /** Of `oauth2`: who asks for tokens. It has `grant`, `clientId`, `scopes`, `audience`. Left out: needed with `oauth2`. */
+      readonly oauth2?: Readonly<Record<string, unknown>> | null | undefined
+      /** Of `githubApp`: which app, and where it is installed. It has `appId`, `installationId`. Left out: needed with `githubApp`. */
+      readonly githubApp?: Readonly<Record<string, unknown>> | null | undefined
+      /** Of `serviceAccount`. It has `scopes`, `subject`. */
+      readonly serviceAccount?: Readonly<Record<string, unknown>> | null | undefined
+      /** Of `hmac`. It has `algorithm`. */
+      readonly hmac?: Readonly<Record<string, unknown>> | null | undefined
+      /** When another value takes its place. It has `every`, `coolDown`, `overlap`. */
+      readonly rotation?: Readonly<Record<string, unknown>> | null | undefined
       readonly [name: string]: unknown
     }
     answer: {
@@ -3582,6 +3624,44 @@ export interface Operations {
   putProvider: {
     args: {
       readonly name: string
+      /** For people; it changes nothing. Left out: none. */
+      readonly description?: string | null | undefined
+      /** What people read. Left out: its name. */
+      readonly title?: string | null | undefined
+      /** What kind of system it is. Left out: `other`. */
+      readonly category?: string | null | undefined
+      /** Where it is called; sees `config` of the connection. A connection may have another. */
+      readonly baseUrl?: string | undefined
+      /** What a credential of it may be; of several the first is the usual one. Left out: `none`. */
+      readonly auth?: unknown | undefined
+      /** How a value travels, where the model leaves it open: of `apiKey`, `bearer` and `hmac`. It has `header`, `prefix`, `query`. Left out: `x-api-key`, `authorization: Bearer`, `x-signature`. */
+      readonly authentication?: Readonly<Record<string, unknown>> | null | undefined
+      /** Where tokens come from. It has `authorizeUrl`, `tokenUrl`, `scopes`, `parameters`, `clientAuth`. Left out: needed with `auth: oauth2`. */
+      readonly oauth2?: Readonly<Record<string, unknown>> | null | undefined
+      /** Other addresses, by what operations call them in `endpoint`; see `config`. Left out: none. */
+      readonly endpoints?: Readonly<Record<string, unknown>> | null | undefined
+      /** A JSON Schema of a connection’s `config`. Left out: anything. */
+      readonly config?: unknown | undefined
+      /** What it can do, in words that people search by. Left out: none. */
+      readonly capabilities?: unknown | undefined
+      /** The bucket `default`. It has `perMinute`, `burst`. Left out: none. */
+      readonly rate?: Readonly<Record<string, unknown>> | null | undefined
+      /** How much the vendor bears, by name: shared by all that calls on one connection. Left out: as much as it says in its answers. */
+      readonly buckets?: Readonly<Record<string, unknown>> | null | undefined
+      /** A request that only reads: by it connections are tested and watched, and new secrets verified. Sees `config` and `vars`. It has `method`, `path`, `query`, `headers`, `timeout`. Left out: they cannot be. */
+      readonly probe?: Readonly<Record<string, unknown>> | null | undefined
+      /** What single statuses mean, instead of the table of failures. Left out: the table. */
+      readonly classify?: Readonly<Record<string, unknown>> | null | undefined
+      /** What an answer means where its status does not say it; the first that holds counts. Left out: the table. */
+      readonly refine?: unknown | undefined
+      /** What can be called, by name. Left out: none. */
+      readonly operations?: Readonly<Record<string, unknown>> | null | undefined
+      /** How a new secret is made at the vendor. It has `create`, `secret`, `revoke`. Left out: a person brings it. */
+      readonly rotation?: Readonly<Record<string, unknown>> | null | undefined
+      /** What comes in from it. It has `scheme`, `subjects`. Left out: nothing known. */
+      readonly inbound?: Readonly<Record<string, unknown>> | null | undefined
+      /** What to use in its place; whoever uses it is told. Left out: it is current. */
+      readonly deprecated?: string | null | undefined
       readonly [name: string]: unknown
     }
     answer: {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { compileDefinitions } from '../../../definitions/index.ts'
+import { compileDefinitions } from '../../../definitions/language.ts'
 import { codeHashesOf } from './index.ts'
 
 const WORKFLOW = `

@@ -1,0 +1,17 @@
+// The surface for those who read and check definitions. Zod comes with it: a node loads it with the first folder or the first check.
+
+export { runCheck } from './check-files.ts'
+export { checkIntegration } from './check-integration.ts'
+export { checkSubscription } from './check-subscription.ts'
+export { checkDocuments, compileDefinitions } from './compile.ts'
+export { hasErrors } from './finding.ts'
+export { checkFlowTests, readFlowTests } from './flow-tests/index.ts'
+export { readCodeFiles, readFolder, readTestFiles } from './folder.ts'
+export { formatFindings } from './format.ts'
+export { makeJsonSchema } from './json-schema.ts'
+export { KIND_NAMES } from './kinds/index.ts'
+export { makeTemplate } from './kinds/template.ts'
+export { loadFolder } from './load.ts'
+export { readDocuments } from './read.ts'
+export { lengthenFiles, shortenFiles } from './shorten.ts'
+export { closest, closestSubject } from './suggest.ts'
