@@ -30,6 +30,7 @@ const steps = [
     'docs/definitions.schema.json',
     'docs/openapi.json',
     'src/sdk/client/api.generated.ts',
+    'src/sdk/client/lists.generated.ts',
   ],
 ]
 

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { readDocument } from '../src/http/document.fixture.ts'
 import { makeRequests } from '../src/http/openapi-document.ts'
 import { renderClientTypes } from './lib/client-types.ts'
+import { makeListTables, renderListTables } from './lib/list-tables.ts'
 import { renderRequests } from './lib/requests.ts'
 
 const document = readDocument()
@@ -12,3 +13,4 @@ write('src/http/requests.generated.ts', renderRequests(makeRequests()))
 write('src/http/openapi.generated.json', JSON.stringify(document))
 write('docs/openapi.json', `${JSON.stringify(document, null, 2)}\n`)
 write('src/sdk/client/api.generated.ts', renderClientTypes(document))
+write('src/sdk/client/lists.generated.ts', renderListTables(makeListTables(document)))

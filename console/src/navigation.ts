@@ -11,6 +11,7 @@ import {
   Inbox,
   KeyRound,
   Layers,
+  List,
   type LucideIcon,
   MailX,
   PlugZap,
@@ -27,6 +28,7 @@ import {
   Workflow,
 } from 'lucide-react'
 import { type ComponentType, lazy } from 'react'
+import { LIST_TABLES } from '../../src/sdk/client/lists.generated.ts'
 import { EventScreen } from './screens/event.tsx'
 import { EventsScreen } from './screens/events.tsx'
 
@@ -59,6 +61,23 @@ const one = <Param extends string>(
 const loadOverview = () => import('./screens/overview.tsx')
 // Where most visits start: its code loads while the node is asked who is signed in.
 if (location.pathname === '/') void loadOverview()
+
+const DeclaredList = lazy(() => import('./screens/declared-list.tsx'))
+
+/** Lists whose table is declared beside their route. */
+const DECLARED: readonly Place[] = Object.values(LIST_TABLES).flatMap(({ page }) =>
+  page === undefined
+    ? []
+    : [
+        {
+          href: `/${page.command}`,
+          label: page.title,
+          icon: List,
+          key: page.key,
+          Screen: DeclaredList,
+        },
+      ],
+)
 
 export const PLACES: readonly { readonly title: string | null; readonly places: readonly Place[] }[] = [
   {
@@ -294,6 +313,7 @@ export const PLACES: readonly { readonly title: string | null; readonly places: 
       },
     ],
   },
+  { title: 'More lists', places: DECLARED },
   {
     title: 'Node',
     places: [

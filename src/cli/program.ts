@@ -35,9 +35,10 @@ import { addTestCommand } from './commands/test.ts'
 import { addTryCommand } from './commands/try.ts'
 import { addVarCommands } from './commands/vars.ts'
 import { addVerifyCommand } from './commands/verify.ts'
-import { addLaneCommands, addWorkCommands } from './commands/work.ts'
+import { addWorkCommands } from './commands/work.ts'
 import { addWorkflowCommands } from './commands/workflows.ts'
 import { renderCompletion, SHELLS } from './completion.ts'
+import { addDeclaredLists } from './declared-lists.ts'
 import { CliError, EXIT } from './failure.ts'
 import { version } from './version.ts'
 
@@ -101,7 +102,6 @@ export function makeProgram(cli: Cli): Command {
   addSourceCommands(program, cli)
   addEventCommands(program, cli)
   addWorkCommands(program, cli)
-  addLaneCommands(program, cli)
   addLedgerCommands(program, cli)
   addRefusedCodeCommands(program, cli)
   addPaceCommands(program, cli)
@@ -121,6 +121,7 @@ export function makeProgram(cli: Cli): Command {
   addFailureCommands(program, cli)
   addEscalationCommands(program, cli)
   addReplayCommands(program, cli)
+  addDeclaredLists(program, cli)
   program.commandsGroup('Access:')
   addSecretCommands(program, cli)
   addKeyCommands(program, cli)

@@ -3,11 +3,13 @@
 
 import { type Command, Option } from 'commander'
 import { OPERATIONS, type Operations } from '../sdk/client/api.generated.ts'
+import { LIST_TABLES, type ListTable, memberOf, type TabledList } from '../sdk/client/lists.generated.ts'
 import { type Answer, type Cli, handle, type Session } from './command.ts'
 import { postWithReason } from './input.ts'
 import type { Value } from './output.ts'
 import { limitOption, noteRest, type Page, readPages } from './pages.ts'
 import { momentText } from './since.ts'
+import { consumerText } from './text.ts'
 
 type Name = keyof Operations
 type RowOf<List extends Name> = Answer<List> extends { readonly items: readonly (infer Row)[] } ? Row : never
@@ -36,11 +38,14 @@ type OptionSpec = readonly [flags: string, text: string, more?: OptionMore] | ((
 export const REASON: OptionSpec = ['--reason <text>', 'the reason (recorded)']
 export const NEEDED_REASON: OptionSpec = ['--reason <text>', 'the reason (recorded)', { isNeeded: true }]
 
-interface List<Operation extends Name> {
+/** Columns, filters and what an empty list means may be left out if the operation declares its table. */
+type List<Operation extends Name> = ListMore<Operation> & {
   readonly operation: Operation
+} & (Operation extends TabledList ? unknown : { readonly columns: Columns<RowOf<Operation>> })
+
+interface ListMore<Operation extends Name> {
   readonly filters?: readonly OptionSpec[]
-  readonly columns: Columns<RowOf<Operation>>
-  /** What an empty list means. */
+  readonly columns?: Columns<RowOf<Operation>>
   readonly empty?: string | ((options: Options) => string)
   /** It has no `--limit`. */
   readonly isWhole?: true
@@ -99,9 +104,10 @@ export function resource<Rows extends Name, One extends Name = Rows>(of: Resourc
 export function addList<Rows extends Name, One extends Name = Rows>(
   command: Command,
   cli: Cli,
-  list: List<Rows>,
+  given: List<Rows>,
   show?: Show<One> | ShowOne,
 ): void {
+  const list = { ...declaredList(given.operation), ...given }
   addOptions(command, list.filters ?? [])
   if (list.isWhole !== true) command.addOption(limitOption())
   handle<Options>(command, cli, (session, options, id) =>
@@ -111,6 +117,46 @@ export function addList<Rows extends Name, One extends Name = Rows>(
         ? show(session, id, options)
         : printOne(session, show, id),
   )
+}
+
+/** What the table of an operation says, if it declares one. */
+function declaredList<Operation extends Name>(operation: Operation): ListMore<Operation> {
+  const table: ListTable | undefined = LIST_TABLES[operation as TabledList]
+  if (table === undefined) return {}
+  return {
+    empty: table.empty,
+    columns: table.columns.map((column): Columns<RowOf<Operation>>[number] => {
+      const cell = (row: unknown, session: Session) => cellOf(session, column, memberOf(row, column.member))
+      const shape = column.as === 'number' ? 'right' : column.min
+      return shape === undefined ? [column.title, cell] : [column.title, cell, shape]
+    }),
+    filters: table.filters.map(
+      ({ name, about, choices }) =>
+        [
+          `--${kebab(name)} <${ARGUMENTS[name] ?? name}>`,
+          about,
+          choices === undefined ? {} : { choices },
+        ] as const,
+    ),
+  }
+}
+
+/** What is asked for, where it is not what the filter is called. */
+const ARGUMENTS: Readonly<Record<string, string>> = { consumer: 'route', workflow: 'name' }
+const kebab = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+
+function cellOf({ out }: Session, { as }: ListTable['columns'][number], value: unknown): Value {
+  if (value == null) return ''
+  switch (as) {
+    case 'time':
+      return out.time(String(value))
+    case 'state':
+      return out.state(String(value))
+    case 'consumer':
+      return consumerText(value as Parameters<typeof consumerText>[0])
+    default:
+      return value as Value
+  }
 }
 
 /** One kind of thing that may be done about a row. */
@@ -164,7 +210,7 @@ async function printList<Rows extends Name>(session: Session, list: List<Rows>, 
   const { keeps } = list
   const page = keeps === undefined ? all : { ...all, items: all.items.filter((row) => keeps(row, options)) }
   session.show(page, ({ items, nextCursor = null }) => {
-    printTable(session, list.columns, items)
+    printTable(session, list.columns ?? [], items)
     if (list.empty === undefined) return
     const empty = typeof list.empty === 'string' ? list.empty : list.empty(options)
     noteRest(session, { items, nextCursor }, empty)

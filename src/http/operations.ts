@@ -30,6 +30,27 @@ export function shape<Schema extends z.ZodType>(
   return { name, description, declare }
 }
 
+/** How tables show a list: the CLI, and the console where it has no screen of its own. Types and choices come from the schemas. */
+interface ListTable {
+  /** Title, member of a row (`work.state`), and the least width to which a narrow terminal cuts it. */
+  readonly columns: readonly (readonly [title: string, member: string, min?: number])[]
+  /** What a filter does, where `only with this <name>` is not enough. */
+  readonly filters?: Readonly<Record<string, string>>
+  /** What an empty list means. */
+  readonly empty: string
+  /** It is a command and a screen without code of its own. */
+  readonly page?: {
+    readonly command: string
+    readonly title: string
+    /** What it lists. */
+    readonly about: string
+    /** Pressed after `g` in the console. */
+    readonly key: string
+    /** Where a row leads in the console: `/work/{work.id}`. */
+    readonly href?: string
+  }
+}
+
 /** What an operation takes and answers. */
 export interface Declaration {
   readonly at: `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`
@@ -45,6 +66,7 @@ export interface Declaration {
   /** With status 200. */
   readonly answer?: Answer
   readonly answers?: Readonly<Record<number, Answer>>
+  readonly table?: ListTable
 }
 
 export interface Operations<Declared extends Readonly<Record<string, Declaration>>> {

@@ -76,6 +76,19 @@ export const failuresOperations = operations('failures', (s) => ({
       cause: s.text.describe('The `cause` of an escalation: the failures that it counts.'),
     }),
     answer: s.pageOf(s.ref(failureShape)),
+    table: {
+      columns: [
+        ['SINCE', 'createdAt'],
+        ['ID', 'id'],
+        ['STATE', 'state'],
+        ['CONSUMER', 'consumer', 10],
+        ['CLASS', 'class'],
+        ['ATTEMPTS', 'attempts'],
+        ['ERROR', 'lastError', 12],
+      ],
+      filters: { cause: 'only of this escalation: its cause' },
+      empty: 'No failures.',
+    },
   },
   getFailure: {
     at: 'GET /v1/failures/:id',
@@ -88,6 +101,19 @@ export const failuresOperations = operations('failures', (s) => ({
     summary: 'What people should look at, newest first',
     query: s.page({ state: s.enum(ESCALATION_STATES), consumer: s.text }),
     answer: s.pageOf(s.ref(escalationShape)),
+    table: {
+      columns: [
+        ['SINCE', 'createdAt'],
+        ['ID', 'id'],
+        ['STATE', 'state'],
+        ['COUNT', 'count'],
+        ['CONSUMER', 'consumer', 10],
+        ['CLASS', 'class'],
+        ['REASON', 'reason'],
+        ['ERROR', 'lastError', 12],
+      ],
+      empty: 'No escalations.',
+    },
   },
   getEscalation: {
     at: 'GET /v1/escalations/:id',

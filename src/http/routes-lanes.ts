@@ -22,6 +22,24 @@ export const lanesOperations = operations('work', (s) => ({
         work: s.ref(workShape),
       }),
     ),
+    table: {
+      columns: [
+        ['ROUTE', 'route', 10],
+        ['LANE', 'lane', 8],
+        ['WAITING', 'waiting'],
+        ['HELD BY', 'work.id'],
+        ['STATE', 'work.state'],
+        ['ERROR', 'work.lastError', 10],
+      ],
+      empty: 'No lane is held up.',
+      page: {
+        command: 'lanes',
+        title: 'Held lanes',
+        about: 'jobs that block their lanes, newest first',
+        key: 'h',
+        href: '/work/{work.id}',
+      },
+    },
   },
   leaveLane: {
     at: 'POST /v1/work/:id/leave-lane',

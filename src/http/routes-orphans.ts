@@ -39,6 +39,19 @@ export const orphansOperations = operations('orphans', (s) => ({
     summary: 'Events that found no instance, or several, newest first',
     query: s.page({ state: s.enum(ORPHAN_STATES), workflow: s.text }),
     answer: s.pageOf(s.ref(orphanShape)),
+    table: {
+      columns: [
+        ['SINCE', 'createdAt'],
+        ['ID', 'id'],
+        ['STATE', 'state'],
+        ['WORKFLOW', 'workflow', 10],
+        ['FOUND', 'reason'],
+        ['KEYS', 'keys', 10],
+        ['EVENT', 'eventId'],
+      ],
+      filters: { workflow: 'only of this workflow' },
+      empty: 'No orphans.',
+    },
   },
   getOrphan: {
     at: 'GET /v1/orphans/:id',

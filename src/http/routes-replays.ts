@@ -96,6 +96,24 @@ export const replaysOperations = operations('dead letters', (s) => ({
     summary: 'Replays of many dead letters, newest first',
     query: s.page({}),
     answer: s.pageOf(s.ref(replayShape)),
+    table: {
+      columns: [
+        ['BEGAN', 'createdAt'],
+        ['ID', 'id'],
+        ['STATE', 'state'],
+        ['REPLAYED', 'replayed'],
+        ['REFUSED', 'refused'],
+        ['TOTAL', 'total'],
+        ['BY', 'by', 8],
+      ],
+      empty: 'Nothing was replayed yet.',
+      page: {
+        command: 'replays',
+        title: 'Replays',
+        about: 'bulk replays, newest first',
+        key: 'k',
+      },
+    },
   },
   getReplay: {
     at: 'GET /v1/replays/:id',

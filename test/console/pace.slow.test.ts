@@ -34,6 +34,10 @@ test('[CN8] a route shows its buffers in words and its state; a held lane is rel
   await page.getByRole('link', { name: holder.id }).waitFor()
   await goTo(page, `/work/${holder.id}`)
   await page.getByText('It holds its lane up.').waitFor()
+  await goTo(page, '/lanes')
+  await page.getByRole('list', { name: 'Held lanes' }).getByRole('link').first().click()
+  await page.getByText('It holds its lane up.').waitFor()
+  expect(page.url()).toContain(`/work/${holder.id}`)
 
   await goTo(page, '/')
   await page.getByRole('link', { name: /Lanes of book_stock are held up/ }).click()

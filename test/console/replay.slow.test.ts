@@ -51,6 +51,8 @@ test('[CN5][CN6] a replay shows what changed and what it costs, and starts in PR
   await dialog.getByRole('heading', { name: 'Replayed' }).waitFor()
   const { items } = await shop.node.get<{ items: { perSecond: number; reason: string }[] }>('/v1/replays')
   expect(items[0]).toMatchObject({ perSecond: 5, reason: 'mended' })
+  await page.goto(`${shop.node.url}/replays`)
+  await page.getByRole('list', { name: 'Replays' }).getByRole('listitem').first().waitFor()
   expect(made.complaints).toEqual([])
 })
 

@@ -1,7 +1,7 @@
 // Lists of the API as tables: what a row shows is declared once, and one component draws it.
 
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { memo, type ReactNode } from 'react'
+import { type CSSProperties, memo, type ReactNode } from 'react'
 import { Link } from 'wouter'
 import { api } from '../api.ts'
 import { useMore } from '../lib/use-more.ts'
@@ -194,7 +194,7 @@ function Rows<List extends ListName>(props: ListTableProps<List>) {
   // A page may be empty while there are more.
   if (rows.length === 0 && !hasMore) return <div className="list">{empty}</div>
   return (
-    <div className="list">
+    <div className="list" style={{ '--columns': declaration.columns.length } as CSSProperties}>
       <Table declaration={declaration} rows={rows} filter={filter} />
       <LoadMore hasMore={hasMore} isBusy={isBusy} onClick={loadMore} />
     </div>

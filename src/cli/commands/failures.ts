@@ -1,7 +1,5 @@
 // millrace failures [id] and millrace escalations [id] | ack: what went wrong, and who was notified.
 
-import { ESCALATION_STATES } from '../../core/failures/escalation/index.ts'
-import { FAILURE_CLASSES, FAILURE_STATES } from '../../core/failures/failure/index.ts'
 import { action, resource } from '../resource.ts'
 import { consumerText } from '../text.ts'
 
@@ -9,25 +7,7 @@ export const addFailureCommands = resource({
   command: 'failures',
   on: ['id', 'one failure'],
   description: 'list failures, newest first, or show one',
-  list: {
-    operation: 'listFailures',
-    filters: [
-      ['--state <state>', 'only in this state', { choices: FAILURE_STATES }],
-      ['--consumer <route>', 'only of this route'],
-      ['--class <class>', 'only with this failure class', { choices: FAILURE_CLASSES }],
-      ['--cause <cause>', 'only of this escalation: its cause'],
-    ],
-    columns: [
-      ['SINCE', (one, { out }) => out.time(one.createdAt)],
-      ['ID', (one) => one.id],
-      ['STATE', (one, { out }) => out.state(one.state)],
-      ['CONSUMER', (one) => consumerText(one.consumer), 10],
-      ['CLASS', (one) => one.class],
-      ['ATTEMPTS', (one) => one.attempts, 'right'],
-      ['ERROR', (one) => one.lastError, 12],
-    ],
-    empty: 'No failures.',
-  },
+  list: { operation: 'listFailures' },
   show: {
     operation: 'getFailure',
     fields: (one, { out }) => [
@@ -51,24 +31,7 @@ export const addEscalationCommands = resource({
   command: 'escalations',
   on: ['id', 'one escalation'],
   description: 'list escalations, newest first, show one, or acknowledge one',
-  list: {
-    operation: 'listEscalations',
-    filters: [
-      ['--state <state>', 'only in this state', { choices: ESCALATION_STATES }],
-      ['--consumer <route>', 'only of this route'],
-    ],
-    columns: [
-      ['SINCE', (one, { out }) => out.time(one.createdAt)],
-      ['ID', (one) => one.id],
-      ['STATE', (one, { out }) => out.state(one.state)],
-      ['COUNT', (one) => one.count, 'right'],
-      ['CONSUMER', (one) => consumerText(one.consumer), 10],
-      ['CLASS', (one) => one.class],
-      ['REASON', (one) => one.reason],
-      ['ERROR', (one) => one.lastError, 12],
-    ],
-    empty: 'No escalations.',
-  },
+  list: { operation: 'listEscalations' },
   show: {
     operation: 'getEscalation',
     fields: (one, { out }) => [

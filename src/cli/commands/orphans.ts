@@ -1,6 +1,5 @@
 // millrace orphans [id] | correlate, discard, retry: events that found no instance, or several.
 
-import { ORPHAN_STATES } from '../../core/workflows/orphan/index.ts'
 import type { Orphan } from '../../sdk/client/index.ts'
 import type { Session } from '../command.ts'
 import { action, REASON, resource } from '../resource.ts'
@@ -26,23 +25,7 @@ export const addOrphanCommands = resource({
   command: 'orphans',
   on: ['id', 'one of them'],
   description: 'list events that found no instance, or several, newest first, or act on one',
-  list: {
-    operation: 'listOrphans',
-    filters: [
-      ['--state <state>', 'only in this state', { choices: ORPHAN_STATES }],
-      ['--workflow <name>', 'only of this workflow'],
-    ],
-    columns: [
-      ['SINCE', (one, { out }) => out.time(one.createdAt)],
-      ['ID', (one) => one.id],
-      ['STATE', (one, { out }) => out.state(one.state)],
-      ['WORKFLOW', (one) => one.workflow, 10],
-      ['FOUND', (one) => one.reason],
-      ['KEYS', (one) => one.keys, 10],
-      ['EVENT', (one) => one.eventId],
-    ],
-    empty: 'No orphans.',
-  },
+  list: { operation: 'listOrphans' },
   show: { operation: 'getOrphan', fields: fieldsOf },
   actions: [
     action({

@@ -67,19 +67,7 @@ const addReplays = resource({
   command: 'replays',
   on: ['id', 'one replay'],
   description: 'list bulk replays, newest first, or show one',
-  list: {
-    operation: 'listReplays',
-    columns: [
-      ['BEGAN', (one, { out }) => out.time(one.createdAt)],
-      ['ID', (one) => one.id],
-      ['STATE', (one, { out }) => out.state(one.state)],
-      ['REPLAYED', (one) => one.replayed, 'right'],
-      ['REFUSED', (one) => one.refused, 'right'],
-      ['TOTAL', (one) => one.total, 'right'],
-      ['BY', (one) => one.by, 8],
-    ],
-    empty: 'Nothing was replayed yet.',
-  },
+  list: { operation: 'listReplays' },
   show: { operation: 'getReplay', more: (one, session) => printReplay(session, one) },
   actions: [
     action({

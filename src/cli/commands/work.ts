@@ -1,4 +1,4 @@
-// millrace work [id] | work resolve, probe, retry, cancel, leave-lane; millrace lanes: jobs.
+// millrace work [id] | work resolve, probe, retry, cancel, leave-lane: jobs.
 
 import { WORK_STATES } from '../../core/queue/work/index.ts'
 import type { Work } from '../../sdk/client/index.ts'
@@ -105,21 +105,4 @@ export const addWorkCommands = resource({
       print,
     }),
   ],
-})
-
-export const addLaneCommands = resource({
-  command: 'lanes',
-  description: 'list jobs that block their lanes, newest first',
-  list: {
-    operation: 'listHeldLanes',
-    columns: [
-      ['ROUTE', (one) => one.route, 10],
-      ['LANE', (one) => one.lane, 8],
-      ['WAITING', (one) => one.waiting, 'right'],
-      ['HELD BY', ({ work }) => work.id],
-      ['STATE', ({ work }, { out }) => out.state(work.state)],
-      ['ERROR', ({ work }) => work.lastError ?? '', 10],
-    ],
-    empty: 'No lane is held up.',
-  },
 })
