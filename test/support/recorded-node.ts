@@ -19,6 +19,8 @@ import { ENGINE_DEFAULTS, makeEngine } from '../../src/engine/index.ts'
 import type { RefusedBundle } from '../../src/http/api.ts'
 import { makeHttpServer } from '../../src/http/server.ts'
 import { NO_WAKES } from '../../src/ports/wakes.ts'
+// Loaded with the first check otherwise: the clock of this node would go on meanwhile.
+import '../../src/definitions/language.ts'
 
 export const ADMIN = 'recorded-admin-key'
 const STARTED_AT = Date.UTC(2026, 10, 15, 12)
