@@ -3,7 +3,8 @@
 
 import type { DefinitionDocument } from '../core/definitions/documents/index.ts'
 import { copyPlain, type JsonValue } from '../core/foundation/json/index.ts'
-import { type CompileDeps, compileDefinitions } from './compile.ts'
+import { compileDefinitions } from './compile.ts'
+import type { CompileDeps } from './compile-deps.ts'
 import { type FieldPath, type Finding, RULES, type RuleId } from './finding.ts'
 import { type GivenFields, patchFields } from './given-fields.ts'
 import { importSubscription } from './import-subscriptions.ts'

@@ -7,7 +7,8 @@ import type {
   ProviderDocument,
 } from '../core/definitions/documents/index.ts'
 import { checkGiven, type FieldFinding } from './check-given.ts'
-import type { CompileDeps, Definition } from './compile.ts'
+import type { Definition } from './compile.ts'
+import type { CompileDeps } from './compile-deps.ts'
 import { writeYaml } from './document-as-yaml.ts'
 import { RULES } from './finding.ts'
 import type { GivenFields } from './given-fields.ts'

@@ -3,7 +3,7 @@
 
 import type { SubscriptionDocument } from '../core/definitions/documents/index.ts'
 import { checkGiven, type FieldFinding } from './check-given.ts'
-import type { CompileDeps } from './compile.ts'
+import type { CompileDeps } from './compile-deps.ts'
 import type { GivenFields } from './given-fields.ts'
 
 export type CheckedSubscription =

@@ -1,20 +1,18 @@
 // The one entry point: from files to checked documents, with every finding at once.
 
 import { BUILT_IN_PROVIDERS } from '../connectors/index.ts'
-import type { OutboundPolicy } from '../core/access/network/index.ts'
 import type {
   Authored,
   DefinitionDocument,
   EnvironmentName,
-  ProfileDocument,
   ProviderDocument,
-  VarSettings,
 } from '../core/definitions/documents/index.ts'
 import { definitionId, withFilledVars } from '../core/definitions/documents/index.ts'
 import { closest } from '../core/foundation/text/index.ts'
 import { reportBundle, reportMigrations } from './bundle.ts'
 import { reportAction, reportWorkflows } from './bundle-workflows.ts'
 import { reportUnpublished } from './catalog.ts'
+import type { CompileDeps } from './compile-deps.ts'
 import type { SensitiveSource } from './document-context.ts'
 import { expandSteps } from './expand-steps.ts'
 import { fillVars, needRefill, type VarsByEnvironment, varsByEnvironment } from './fill-vars.ts'
@@ -26,7 +24,7 @@ import { checkShape } from './issues.ts'
 import { declarationOf, KIND_NAMES, KINDS, type Kind, OTHER_KINDS, resolveDocument } from './kinds/index.ts'
 import type { Known } from './kinds/kind.ts'
 import { checkLiterals, deployedLiterals } from './literals.ts'
-import { type ReadableStreams, reportDurables } from './nats.ts'
+import { reportDurables } from './nats.ts'
 import { type Proof, reportNets } from './nets.ts'
 import { knownProfiles } from './profiles.ts'
 import { type ReadDocument, readDocuments } from './read.ts'
@@ -37,54 +35,6 @@ import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
 import { type Endpoint, freshEndpoints, reportHeld, reportSubscriptions } from './subscriptions.ts'
 import { listed } from './suggest.ts'
 import { checkVarSettings, checkVars, knownVars, reportLostVars } from './vars.ts'
-
-export interface CompileDeps {
-  /** The hash of the code that has the function, or null. */
-  readonly functions: (name: string) => string | null
-  /** The timeout that a function declares, or null. */
-  readonly timeouts?: (name: string) => number | null
-  /** Deployed profiles besides the files; one of the files of the same name takes precedence. */
-  readonly profiles?: ReadonlyMap<string, ProfileDocument>
-  /** Whether the vault has a secret now; without it unset secrets are not reported. */
-  readonly secrets?: (name: string) => boolean
-  /** Whether the environment has a variable; without it unset variables are not reported. */
-  readonly variables?: (name: string) => boolean
-  /** False if the environment belongs to another tenant: `{ env }` is refused then. */
-  readonly hasEnvironment?: boolean
-  /** Whether the node lets `{ env }` read this variable; omitted: no node was asked. */
-  readonly isEnvReadable?: ((name: string) => boolean) | undefined
-  /** Deployed documents besides the files; those of the files of the same kind and name take precedence. */
-  readonly deployedDocuments?: readonly DefinitionDocument[]
-  /** Subjects that functions declare to emit. */
-  readonly emits?: readonly string[]
-  /** How many markings are explored in all workflows together. */
-  readonly markings?: number
-  /**
-   * Where the node that will have them may call; without it, what only an operator can allow is a warning. null: the
-   * caller judges addresses.
-   */
-  readonly outbound?: OutboundPolicy | null
-  /** Whether they are for production. */
-  readonly isProduction?: boolean
-  /** Whether credentials in clear text are errors, except for deployed ones; otherwise they are warnings. */
-  readonly refusesLiterals?: boolean
-  /** If a name has a document per environment, which one is deployed; omitted: `DEV`. */
-  readonly environment?: EnvironmentName
-  /** The prefix of the subjects that the node publishes to the bus; omitted: not known. */
-  readonly busPrefix?: string | undefined
-  /** Which streams of the bus its sources may read; omitted: not known. */
-  readonly streams?: ReadableStreams | undefined
-  /** What the settings of the node say of `vars`; omitted: nothing. */
-  readonly varSettings?: VarSettings
-  /** Deployed documents besides the files, for `vars` alone; omitted: `deployedDocuments`. */
-  readonly varsBeside?: readonly DefinitionDocument[]
-  /** Those of `varsBeside` that values of `vars` are filled into, as they were written. */
-  readonly filledBeside?: readonly DefinitionFile[]
-  /** Whether `{{ vars.x }}` may stand for a number or a duration: it is filled in again when the value changes. */
-  readonly fillsVars?: boolean
-  /** Whether the API has a subscription of this name. */
-  readonly isHeld?: (name: string) => boolean
-}
 
 export interface Definition {
   readonly document: DefinitionDocument
@@ -353,7 +303,7 @@ interface Sound {
 }
 
 /** Findings about documents that could be read, and the documents that have no error. */
-export function checkDocuments(
+function checkDocuments(
   documents: readonly ReadDocument[],
   deps: CompileDeps,
 ): {

@@ -1,7 +1,8 @@
 // Values of `vars` in numbers, durations, sizes and booleans of definitions.
 import { describe, expect, test } from 'vitest'
 import type { RouteDocument } from '../core/definitions/documents/index.ts'
-import { type CompileDeps, compileDefinitions } from './compile.ts'
+import { compileDefinitions } from './compile.ts'
+import type { CompileDeps } from './compile-deps.ts'
 
 const compile = (text: string, deps: Partial<CompileDeps> = {}) =>
   compileDefinitions([{ path: 'a.yaml', text }], { functions: () => null, ...deps })

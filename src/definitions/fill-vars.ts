@@ -12,7 +12,7 @@ import {
   type VarValues,
 } from '../core/definitions/documents/index.ts'
 import { canonicalJson, type JsonValue, stringifyJson } from '../core/foundation/json/index.ts'
-import type { CompileDeps } from './compile.ts'
+import type { CompileDeps } from './compile-deps.ts'
 import { UNITS } from './fields.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { checkShape } from './issues.ts'

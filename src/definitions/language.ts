@@ -3,7 +3,7 @@
 export { runCheck } from './check-files.ts'
 export { checkIntegration } from './check-integration.ts'
 export { checkSubscription } from './check-subscription.ts'
-export { checkDocuments, compileDefinitions } from './compile.ts'
+export { compileDefinitions } from './compile.ts'
 export { hasErrors } from './finding.ts'
 export { checkFlowTests, readFlowTests } from './flow-tests/index.ts'
 export { readCodeFiles, readFolder, readTestFiles } from './folder.ts'

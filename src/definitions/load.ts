@@ -2,7 +2,8 @@
 
 import { type CodeFolder, EMPTY_CODE_FOLDER } from '../core/effects/function/index.ts'
 import { type ReadCode, readCode } from './code.ts'
-import { type CompileDeps, type Compiled, compileDefinitions, type Definition } from './compile.ts'
+import { type Compiled, compileDefinitions, type Definition } from './compile.ts'
+import type { CompileDeps } from './compile-deps.ts'
 import { compareFindings, type Finding } from './finding.ts'
 import { readCodeFiles, readFolder } from './folder.ts'
 import type { DefinitionFile } from './source-text.ts'

@@ -1,6 +1,7 @@
 // Values that differ by environment: what is found in the documents that define them, and where they are read.
 import { describe, expect, test } from 'vitest'
-import { type CompileDeps, compileDefinitions } from './compile.ts'
+import { compileDefinitions } from './compile.ts'
+import type { CompileDeps } from './compile-deps.ts'
 
 const compile = (text: string, deps: Partial<CompileDeps> = {}) =>
   compileDefinitions([{ path: 'a.yaml', text }], { functions: () => null, ...deps })

@@ -2,7 +2,7 @@
 
 import { applyVarSettings, type DefinitionDocument, OWN_VARS } from '../core/definitions/documents/index.ts'
 import { closest } from '../core/foundation/text/index.ts'
-import type { CompileDeps } from './compile.ts'
+import type { CompileDeps } from './compile-deps.ts'
 import { valuesWritten } from './fill-vars.ts'
 import type { Finding, Remark } from './finding.ts'
 import { namesWritten } from './kinds/vars.ts'
