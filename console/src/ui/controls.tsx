@@ -290,7 +290,7 @@ export function Field({ label, hint, error, children }: FieldProps) {
 export interface Tab {
   readonly id: string
   readonly label: string
-  readonly count?: number | string | undefined
+  readonly count?: ReactNode
 }
 
 export function Tabs({
