@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { PollerDocument } from '../core/definitions/documents/index.ts'
+import { languageOf, type PollerDocument } from '../core/definitions/documents/index.ts'
 import { compilePoller, openWindow } from '../core/polling/poller/index.ts'
 import { compileDefinitions } from './compile.ts'
 
@@ -34,6 +34,10 @@ describe('a poller', () => {
       items: 'result.body',
       data: '{{ item }}',
     })
+  })
+
+  test('[ND24] is left to nodes that know pollers', () => {
+    expect(languageOf(compile(PLAIN).document as PollerDocument)).toBe(5)
   })
 
   test('[PO10] asks for its window, with percent-encoded texts', () => {

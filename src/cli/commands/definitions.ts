@@ -98,17 +98,23 @@ export function addDefinitionCommands(program: Command, cli: Cli): void {
   addList(definitions, cli, { operation: 'listDefinitions', isWhole: true, columns }, printDefinition)
 
   for (const [verb, description] of [
-    ['pause', 'pause a route or source: events are stored, and their jobs wait'],
-    ['resume', 'resume a route or source, with everything that waited'],
-    ['disable', 'disable a route (skip its jobs) or a source (refuse its senders)'],
+    [
+      'pause',
+      'pause a route or source (events are stored, and their jobs wait) or a poller (it asks for nothing)',
+    ],
+    ['resume', 'resume a route, source or poller, with everything that waited'],
+    ['disable', 'disable a route (skip its jobs), a source (refuse its senders) or a poller'],
   ] as const) {
     const command = program
       .command(verb)
-      .argument('<name>', 'a route or source; if both have the name, route/<name> or source/<name>')
+      .argument(
+        '<name>',
+        'a route, source or poller; if several have the name, route/<name>, source/<name> or poller/<name>',
+      )
       .description(description)
       .option('--reason <text>', 'the reason (recorded)')
     handle<{ reason?: string }>(command, cli, async (session, { reason }, name) => {
-      const item = await findDefinition(session, String(name), ['route', 'source'])
+      const item = await findDefinition(session, String(name), ['route', 'source', 'poller'])
       const path = `/v1/definitions/${item.kind}/${encodeURIComponent(item.name)}/${verb}`
       const answer = await session.api.post<Item>(path, reason === undefined ? {} : { reason })
       session.show(answer, () => session.out.line(`${answer.kind} ${answer.name} is ${answer.status}`))
@@ -310,10 +316,10 @@ function printApplied(session: Session, applied: Applied): void {
 
 // --- What is deployed
 
-const KINDS = ['route', 'source', 'workflow', 'agent', 'subscription', 'profile']
+const KINDS = ['route', 'source', 'poller', 'workflow', 'agent', 'subscription', 'profile']
 
 async function findDefinition(session: Session, given: string, allowed: readonly string[]): Promise<Item> {
-  const written = /^(source|route|workflow|agent|subscription|profile)\/(.+)$/i.exec(given)
+  const written = /^(source|route|poller|workflow|agent|subscription|profile)\/(.+)$/i.exec(given)
   const kinds = written === null ? allowed : allowed.filter((kind) => kind === written[1]?.toLowerCase())
   const name = written?.[2] ?? given
   const { items } = await session.api.get<Answer<'listDefinitions'>>('/v1/definitions')

@@ -18,7 +18,7 @@ export const LANGUAGE = 5
 export const HMAC_LANGUAGE = 3
 /** The first version with `retryOn`, with limits and retries of triggers, and with classifications that are enforced. */
 const RETRY_ON_LANGUAGE = 4
-/** The first version with `delay`, and with subscriptions that name a connection. */
+/** The first version with `delay`, with pollers, and with subscriptions that name a connection. */
 const DELAY_LANGUAGE = 5
 
 /**
@@ -30,12 +30,13 @@ const DELAY_LANGUAGE = 5
  * migrate every instance.
  * 5: `delay` of routes. A node that does not know it would run their jobs at once. Migrations to a new instance or by a function: it would
  * migrate otherwise. `connection` of subscriptions: it would send more than the limits of the connection allow. `classification` of
- * sources: it would store and show values that it must not.
+ * sources: it would store and show values that it must not. Pollers: it knows no such kind.
  */
 export function languageOf(document: DefinitionDocument): number {
   if (document.kind === 'Route' && document.delayMs !== undefined) return DELAY_LANGUAGE
   if (document.kind === 'Subscription' && document.connection !== undefined) return DELAY_LANGUAGE
   if (migratesOtherwise(document)) return DELAY_LANGUAGE
+  if (document.kind === 'Poller') return DELAY_LANGUAGE
   if (document.kind === 'Source' && document.classification !== undefined) return DELAY_LANGUAGE
   const hasRetryOn = retriesOf(document).some((retry) => retry?.retryOn !== undefined)
   if (hasRetryOn || hasTriggerTerms(document) || protectsValues(document) || migratesByHand(document))
