@@ -39,9 +39,9 @@ test('[FL8] each canonical event has the fields that its catalog shows', async (
   expect([...told.keys()].sort()).toEqual(
     // Those of subscriptions are emitted by src/engine/webhooks/deliveries and src/engine/webhooks/subscriptions, those of
     // connections, their runs and their credentials by src/engine/connections and src/engine/connections/credentials, those of
-    // circuits of workflows by src/engine/flow-control.
+    // circuits of workflows by src/engine/flow-control, those of pollers by src/engine/pollers.
     Object.keys(CANONICAL_EVENTS)
-      .filter((subject) => /^integration\.(?!connection|credential|run|workflow)/.test(subject))
+      .filter((subject) => /^integration\.(?!connection|credential|run|workflow|poller)/.test(subject))
       .sort(),
   )
   for (const [subject, data] of told) {

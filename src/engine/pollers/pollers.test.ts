@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { PollerDocument } from '../../core/definitions/documents/index.ts'
+import { CANONICAL_EVENTS } from '../../core/events/canonical/index.ts'
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import type { PollerState } from '../../core/polling/poller/index.ts'
 import type { HttpRequest } from '../../ports/http-client.ts'
@@ -129,6 +130,10 @@ describe('a poll', () => {
     expect((await stored(world)).length).toBe(4)
     const behind = await world.reads.events({ cursor: null, limit: 9, subject: 'integration.poller.behind' })
     expect(behind.items.length).toBe(1)
+    const published = await world.reads.event(behind.items[0]!.id)
+    expect(Object.keys(JSON.parse(published!.data)).sort()).toEqual(
+      Object.keys(CANONICAL_EVENTS['integration.poller.behind'].example).sort(),
+    )
     await poll()
     const state = await stateOf(world)
     expect(state).toMatchObject({ watermark: first.window?.to, window: null })
