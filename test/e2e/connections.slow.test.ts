@@ -26,6 +26,7 @@ const STORY = [
   'integration.credential.rotating',
   'integration.failed',
   'integration.failure.resolved',
+  'integration.run.completed',
   'shop.order.packed',
 ]
 const ROTATE = '/v1/integrations/credentials/rotate'
@@ -275,6 +276,6 @@ async function storyOf(
   list: <Item>(path: string) => Promise<readonly Item[]>,
   correlationId: string,
 ): Promise<readonly string[]> {
-  const events = await list<ShownEvent>(`/v1/events?correlationId=${correlationId}`)
+  const events = await list<ShownEvent>(`/v1/events?system=true&correlationId=${correlationId}`)
   return [...new Set(events.map(({ subject }) => subject))].sort()
 }

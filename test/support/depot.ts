@@ -244,7 +244,7 @@ export function shopOf(node: NodeProcess): ShopNode {
     credential: (name = 'depot-token') => node.get(`/v1/integrations/credentials/${name}`),
     connection: (name = 'depot') => node.get(`/v1/integrations/connections/${name}`),
     told: async (subject) =>
-      (await node.get<Page<ShownEvent>>(`/v1/events?subject=${subject}&limit=50`)).items,
+      (await node.get<Page<ShownEvent>>(`/v1/events?system=true&subject=${subject}&limit=50`)).items,
   }
 }
 
