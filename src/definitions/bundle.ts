@@ -231,13 +231,13 @@ function replayHorizonMs(route: RouteDocument, documents: readonly DefinitionDoc
     if (seen.has(one)) return
     seen.add(one)
     for (const other of documents) {
-      if (other.kind !== 'Source' && other.kind !== 'Route') continue
+      if (other.kind !== 'Source' && other.kind !== 'Poller' && other.kind !== 'Route') continue
       const isHeard = publishedBy(other).some(({ subject }) =>
         one.on.some((pattern) => patternsMeet(pattern, subject)),
       )
       if (!isHeard) continue
-      if (other.kind === 'Source') longestMs = Math.max(longestMs, other.retentionMs ?? RETENTION_MS)
-      else look(other)
+      if (other.kind === 'Route') look(other)
+      else longestMs = Math.max(longestMs, other.retentionMs ?? RETENTION_MS)
     }
   }
   look(route)

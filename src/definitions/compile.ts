@@ -29,7 +29,7 @@ import { type Proof, reportNets } from './nets.ts'
 import { knownProfiles } from './profiles.ts'
 import { type ReadDocument, readDocuments } from './read.ts'
 import { checkSentSecrets } from './secrets.ts'
-import { encryptedTargets, sensitiveSources } from './sensitive.ts'
+import { encryptedTargets, isSource, sensitiveSources } from './sensitive.ts'
 import { expandShortForms } from './short-forms.ts'
 import { type DefinitionFile, FINDINGS_MAX } from './source-text.ts'
 import { type Endpoint, freshEndpoints, reportHeld, reportSubscriptions } from './subscriptions.ts'
@@ -405,13 +405,13 @@ function namesOf(
   return [...new Set(written.filter((name) => typeof name === 'string'))]
 }
 
-/** Deployed sources that the files do not mention. In their normal form, sensitive paths and names are as written. */
+/** Deployed sources and pollers that the files do not mention. In their normal form, sensitive paths and names are as written. */
 function sourcesBeside(
   values: readonly ReadDocument['value'][],
   { deployedDocuments = [] }: CompileDeps,
 ): readonly ReadDocument['value'][] {
-  const written = new Set(values.flatMap(({ kind, name }) => (kind === 'Source' ? [name] : [])))
-  const beside = deployedDocuments.filter(({ kind, name }) => kind === 'Source' && !written.has(name))
+  const written = new Set(values.map(({ kind, name }) => `${String(kind)}/${String(name)}`))
+  const beside = deployedDocuments.filter((one) => isSource(one) && !written.has(definitionId(one)))
   return beside as unknown as readonly ReadDocument['value'][]
 }
 

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { languageOf, type PollerDocument } from '../core/definitions/documents/index.ts'
+import {
+  languageOf,
+  type PollerDocument,
+  type WorkflowDocument,
+} from '../core/definitions/documents/index.ts'
 import { compilePoller, openWindow } from '../core/polling/poller/index.ts'
 import { compileDefinitions } from './compile.ts'
 
@@ -92,4 +96,78 @@ describe('a poller', () => {
     const everything = PLAIN.replaceAll(/\{\{ window\.\w+ \}\}/g, 'x')
     expect(messagesOf(everything)).toEqual([expect.stringContaining('each poll reads everything')])
   })
+})
+
+describe('[PO21] what a poller says is sensitive', () => {
+  const FLOW = `kind: Workflow
+name: orders
+version: 1.0.0
+start: new
+triggers:
+  - { on: shop.orders.updated, action: create, correlate: { id: payload.id }, map: { mail: payload.user.email } }
+places:
+  new: {}
+  done: { final: true }
+transitions:
+  go: { from: new, to: done, on: manual }
+`
+  const SENSITIVE = `${PLAIN}sensitive: [payload.user.email]\n`
+
+  const encrypted = (text: string, deployed: readonly PollerDocument[] = []) => {
+    const { documents } = compileDefinitions([{ path: 'a.yaml', text }], {
+      functions: () => null,
+      deployedDocuments: deployed,
+    })
+    const found = documents.find(({ kind }) => kind === 'Workflow') as WorkflowDocument | undefined
+    return found?.security?.encrypt ?? null
+  }
+
+  test('is encrypted where a workflow copies it, whether its file or a deployed poller says so', () => {
+    expect(encrypted(`${SENSITIVE}---\n${FLOW}`)).toEqual(['data.mail'])
+    const deployed = compile(SENSITIVE).document as PollerDocument
+    expect(encrypted(FLOW, [deployed])).toEqual(['data.mail'])
+    expect(encrypted(`${PLAIN}---\n${FLOW}`, [deployed])).toBeNull()
+    const source = 'kind: Source\nname: orders\nverify: { scheme: none }\nsubject: a.b\n---\n'
+    expect(encrypted(source + FLOW, [deployed])).toEqual(['data.mail'])
+  })
+
+  test('begins with the payload', () => {
+    expect(messagesOf(`${PLAIN}sensitive: [item.email]\n`)).toEqual([expect.stringMatching(/^SE1 /)])
+  })
+
+  test.each([
+    ['', 'payload.id', 'item.id', 'object id'],
+    ['data: { who: { key: "{{ item.id }}" } }\n', 'payload.who', 'item.id', 'object id'],
+    ['data: { lines: ["{{ item.id + item.x }}"] }\n', 'payload.lines[*].a', 'item.id', 'object id'],
+    ['data: { all: "{{ item }}" }\n', 'payload.all.at', 'item.at', 'time of a change'],
+    ['', 'payload', 'item.id', 'object id'],
+  ])('is not copied from the item into clear text: %s%s', (data, path, read, place) => {
+    expect(messagesOf(`${PLAIN}${data}sensitive: ["${path}"]\n`)).toContainEqual(
+      expect.stringMatching(new RegExp(`^SE4 .*the ${place}.*\\bhmac\\(${read}\\)`)),
+    )
+  })
+
+  test.each([
+    ['', 'payload.user'],
+    ['data: { id: "{{ item.user }}", key: "{{ item.id }}" }\n', 'payload.id'],
+    ['data: { id: "{{ hash(item.id) }}" }\n', 'payload.id'],
+    ['data: { id: 5 }\n', 'payload.id'],
+    ['', 'header.x-user'],
+  ])('may stand beside other parts of the item: %s%s', (data, path) => {
+    expect(messagesOf(`${PLAIN}${data}sensitive: ["${path}"]\n`)).toEqual([])
+  })
+})
+
+test('[PO21] a ledger is kept for as long as the events of a poller can be replayed', () => {
+  const route = `---
+kind: Route
+name: book
+on: shop.orders.updated
+key: payload.id
+ledger: { keep: 120d }
+do: { http: { method: POST, url: "https://a.example/" } }
+`
+  const ledgerOf = (more: string) => messagesOf(PLAIN + more + route).filter((one) => /ledger/.test(one))
+  expect(ledgerOf('')).toEqual([])
+  expect(ledgerOf('retention: 365d\n')).toEqual([expect.stringContaining('365d')])
 })

@@ -16,10 +16,17 @@ import type { SensitiveSource } from './document-context.ts'
 import type { FieldPath, Remark } from './finding.ts'
 import { type Fields, fieldsOf } from './written.ts'
 
-/** Of the sources among these documents, valid or not. */
+/** Kinds whose events come from outside, and that say what is sensitive in them. */
+const SOURCE_KINDS: readonly unknown[] = ['Source', 'Poller']
+
+export function isSource({ kind }: { readonly kind?: unknown }): boolean {
+  return SOURCE_KINDS.includes(kind)
+}
+
+/** Of the sources and pollers among these documents, valid or not. */
 export function sensitiveSources(documents: readonly Fields[]): readonly SensitiveSource[] {
   return documents.flatMap((source) => {
-    const paths = source.kind === 'Source' ? pathsOf(source) : []
+    const paths = isSource(source) ? pathsOf(source) : []
     return paths.length === 0 ? [] : [{ paths, firstToken: firstTokenOf(source) }]
   })
 }
@@ -28,7 +35,7 @@ export function checkSensitiveSource(source: Fields): readonly Remark[] {
   return [...checkPaths(source.sensitive), ...checkClassification(source), ...checkFormulas(source)]
 }
 
-function checkPaths(sensitive: JsonValue | undefined): readonly Remark[] {
+export function checkPaths(sensitive: JsonValue | undefined): readonly Remark[] {
   if (!Array.isArray(sensitive)) return []
   return sensitive.flatMap((text: JsonValue, index): readonly Remark[] => {
     if (typeof text !== 'string' || text === '' || text.includes('{{')) return []
@@ -375,13 +382,19 @@ function report(
   where: string,
 ): readonly Remark[] {
   const found = findClearRead(text, as, sensitive)
-  if (found === null) return []
-  const { read } = found
-  const message = `\`${found.sensitive.text}\` is sensitive, and ${where} is kept and shown in clear: write \`hmac(${read})\` instead of \`${read}\`, or \`hash(${read})\` if its values cannot be guessed`
-  return [{ rule: 'sensitiveInClear', severity: 'warning', message, path }]
+  return found === null ? [] : [keptInClear(found, path, where)]
 }
 
-function pathsOf({ sensitive, classification }: Fields): readonly SensitivePath[] {
+export function keptInClear(
+  { read, sensitive }: { readonly read: string; readonly sensitive: SensitivePath },
+  path: FieldPath,
+  where: string,
+): Remark {
+  const message = `\`${sensitive.text}\` is sensitive, and ${where} is kept and shown in clear: write \`hmac(${read})\` instead of \`${read}\`, or \`hash(${read})\` if its values cannot be guessed`
+  return { rule: 'sensitiveInClear', severity: 'warning', message, path }
+}
+
+export function pathsOf({ sensitive, classification }: Fields): readonly SensitivePath[] {
   const named = (Array.isArray(sensitive) ? sensitive : []).flatMap((text: JsonValue) => pathOf(text))
   const classified = Object.entries(fieldsOf(classification)).flatMap(([text, level]) =>
     isHidingLevel(level)

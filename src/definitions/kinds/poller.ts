@@ -31,6 +31,7 @@ import {
 } from '../fields.ts'
 import type { Remark } from '../finding.ts'
 import { checkRetry } from '../retries.ts'
+import { checkSensitivePoller } from '../sensitive-items.ts'
 import { type Fields, fieldsOf, milliseconds } from '../written.ts'
 import { type KindDeclaration, type Known, lazily } from './kind.ts'
 import {
@@ -333,6 +334,7 @@ function checkPoller(value: Fields, around: Surroundings): readonly Remark[] {
     ...checkRetry(value.retry, around),
     ...checkOverlap(value),
     ...checkBound(value),
+    ...checkSensitivePoller(value),
   ]
 }
 

@@ -1,11 +1,13 @@
-// Reparses an event that could not be read when it was received: its current source reads it again, and the result is a
-// new event, in the commit that ends the job.
+// Reparses an event that could not be read when it was received or polled: its current source or poller reads it again, and
+// the result is a new event, in the commit that ends the job.
 
 import { sensitivePathsOf } from '../../core/events/sensitive/index.ts'
+import { hashText } from '../../core/foundation/hash/index.ts'
 import type { Ids } from '../../core/foundation/ids/index.ts'
-import { stringifyJson } from '../../core/foundation/json/index.ts'
+import { type JsonValue, stringifyJson } from '../../core/foundation/json/index.ts'
 import { readAgain } from '../../core/ingest/bus-message/index.ts'
-import type { Source } from '../../core/ingest/source/index.ts'
+import type { EventNames, Source } from '../../core/ingest/source/index.ts'
+import { itemHeader, POLLER_PREFIX } from '../../core/polling/poller/index.ts'
 import { EMPTY_NOTE } from '../../core/queue/work/index.ts'
 import type { Draft } from '../commit/index.ts'
 import type { EngineDeps } from '../config.ts'
@@ -15,7 +17,12 @@ import { lineOf } from '../observe/index.ts'
 import { type PlanDeps, planAcceptance } from '../planning/index.ts'
 import { done, type Settler } from '../settlement/index.ts'
 
-type Read = Extract<ReturnType<typeof readAgain>, { ok: true }>
+interface Read {
+  readonly names: EventNames
+  readonly header: Readonly<Record<string, string>>
+  readonly body: { readonly payload: JsonValue; readonly data: string; readonly raw: string | null }
+  readonly payloadHash: string
+}
 
 export interface Reparse {
   /** Throws StoreError. */
@@ -42,8 +49,13 @@ export function makeReparse(
       }),
     )
 
-  const keep = async (item: Item, source: Source, read: Read): Promise<void> => {
-    const draft = draftOf(planning.ids, item, source, read)
+  const keep = async (
+    item: Item,
+    source: Source,
+    read: Read,
+    sensitive: readonly string[],
+  ): Promise<void> => {
+    const draft = { ...draftOf(planning.ids, item, read), sensitive }
     const { windowMs } = source.document.dedup
     const acceptance = planAcceptance(planning, source, draft, read.body.payload, read.header, windowMs)
     const { event, writes, plans } = acceptance
@@ -57,26 +69,42 @@ export function makeReparse(
     if (settlement.why === 'guard') await settle(item, { guards: [], writes: [] })
   }
 
+  const missing = (item: Item, message: string) =>
+    deadLetterJob(item, null, null, 'config', 'definition_missing', message)
+  const unread = (item: Item, problem: string) =>
+    deadLetterJob(item, null, null, 'poison', 'unparseable', problem)
+
+  const runPolled = async (item: Item): Promise<void> => {
+    const { event } = item
+    const name = event.source.slice(POLLER_PREFIX.length)
+    const poller = planning.registry.poller(event.tenant, name)
+    if (poller === null)
+      return missing(item, `the poller ${name} is no longer deployed, so its item cannot be read`)
+    const read = poller.readItem(item.payload(), event.tenant)
+    if (!read.ok) return unread(item, read.problem)
+    const { names, data: payload } = read.event
+    const data = stringifyJson(payload)
+    const header = itemHeader(read.event)
+    // The item is hidden as a whole; of the event, what the poller says.
+    const sensitive = sensitivePathsOf(poller.source.document) ?? event.sensitive
+    const body = { payload, data, raw: null }
+    return keep(item, poller.source, { names, header, body, payloadHash: hashText(data) }, sensitive)
+  }
+
   return {
     async run(item, source) {
-      if (source === null)
-        return deadLetterJob(
-          item,
-          null,
-          null,
-          'config',
-          'definition_missing',
-          'its source is no longer defined, so it cannot be read',
-        )
-      const read = readAgain(source, item.event, item.header() as Readonly<Record<string, string>>)
-      if (read?.ok !== true)
-        return deadLetterJob(item, null, null, 'poison', 'unparseable', read?.problem ?? 'it cannot be read')
-      return keep(item, source, read)
+      if (item.event.source.startsWith(POLLER_PREFIX)) return runPolled(item)
+      if (source === null) return missing(item, 'its source is no longer defined, so it cannot be read')
+      const { event } = item
+      const read = readAgain(source, event, item.header() as Readonly<Record<string, string>>)
+      if (read?.ok !== true) return unread(item, read?.problem ?? 'it cannot be read')
+      const own = sensitivePathsOf(source.document) ?? []
+      return keep(item, source, read, [...new Set([...event.sensitive, ...own])])
     },
   }
 }
 
-function draftOf(ids: Ids, { event }: Item, source: Source, read: Read): Draft {
+function draftOf(ids: Ids, { event }: Item, read: Read): Omit<Draft, 'sensitive'> {
   const { names, header, body, payloadHash } = read
   return {
     id: ids.event(),
@@ -90,6 +118,5 @@ function draftOf(ids: Ids, { event }: Item, source: Source, read: Read): Draft {
     headers: stringifyJson(header),
     data: body.data,
     raw: body.raw,
-    sensitive: [...new Set([...event.sensitive, ...(sensitivePathsOf(source.document) ?? [])])],
   }
 }

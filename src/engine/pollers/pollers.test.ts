@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { PollerDocument } from '../../core/definitions/documents/index.ts'
+import type {
+  DefinitionDocument,
+  PollerDocument,
+  RouteDocument,
+} from '../../core/definitions/documents/index.ts'
 import { CANONICAL_EVENTS } from '../../core/events/canonical/index.ts'
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
 import type { PollerState } from '../../core/polling/poller/index.ts'
@@ -264,4 +268,108 @@ test('[PO8] the dead letter of a poll can be replayed once its cause is fixed', 
   await replayed
   expect(await stored(world)).toEqual(['o0'])
   expect((await world.reads.deadLetter(id))?.state).toBe('resolved')
+})
+
+describe('a malformed item', () => {
+  const ALL: RouteDocument = { ...ROUTE, name: 'ALL', on: ['>'] }
+  const NUMBERED: PollerDocument = { ...POLLER, event: { ...POLLER.event, objectId: 'item.number' } }
+
+  async function malformed(poller: PollerDocument = NUMBERED, more: object = {}) {
+    const source = makeSource([])
+    const world = makeWorld(source.answer)
+    source.items.push({ id: 'a', at: ago(world, 2 * MINUTE), name: 'ann', ...more })
+    const node = await world.node({ documents: [SOURCE, ALL, poller] })
+    const poll = async () => {
+      const begun = node.engine.pollers.run(DEFAULT_TENANT, 'orders', 'test')
+      await world.pass(10)
+      await begun
+    }
+    await poll()
+    const dead = await world.reads.deadLetters({ cursor: null, limit: 9 })
+    const letter = dead.items.find(({ lastError }) => lastError.includes('objectId'))
+    if (letter === undefined) throw new Error('there is no dead letter')
+    const replay = async () => {
+      const replayed = node.engine.replay(DEFAULT_TENANT, letter.id, { force: true })
+      await world.pass(30_000)
+      await replayed
+      return world.reads.deadLetter(letter.id)
+    }
+    const deploy = async (documents: readonly DefinitionDocument[]) => {
+      const applied = node.engine.apply(DEFAULT_TENANT, documents)
+      await world.pass()
+      await applied
+    }
+    const events = async () =>
+      (await world.reads.events({ cursor: null, limit: 99, source: 'poller:orders' })).items
+    const itsCalls = () => world.calls.filter(({ request }) => request.url.includes('vendor')).length
+    return { world, node, letter, poll, replay, deploy, events, itsCalls }
+  }
+
+  test('[PO20] becomes the event that the corrected poller reads, once, and no route gets the item', async () => {
+    const { world, letter, poll, replay, deploy, itsCalls } = await malformed()
+    expect(await replay()).toMatchObject({
+      state: 'open',
+      reason: 'unparseable',
+      lastError: letter.lastError,
+    })
+    expect(itsCalls()).toBe(0)
+    await deploy([SOURCE, ALL, POLLER])
+    expect(await replay()).toMatchObject({ state: 'resolved' })
+    expect(await stored(world)).toEqual(['a'])
+    expect(itsCalls()).toBe(1)
+    const { items } = await world.reads.events({ cursor: null, limit: 9, subject: 'shop.events.paid' })
+    const event = await world.reads.event(items[0]!.id)
+    expect(event).toMatchObject({ causationId: letter.eventId, dedupKey: expect.stringMatching(/^a:20/) })
+    expect(JSON.parse(event!.data)).toMatchObject({ kind: 'paid', order: 'a', item: { name: 'ann' } })
+    expect(JSON.parse(event!.headers)).toEqual({ 'millrace-changed-at': expect.any(String) })
+    await poll()
+    expect(await stored(world)).toEqual(['a'])
+    expect(itsCalls()).toBe(1)
+  })
+
+  test('[PO20] that a poll stored meanwhile is not stored again', async () => {
+    const { world, poll, replay, deploy, itsCalls } = await malformed()
+    await deploy([SOURCE, ALL, POLLER])
+    await poll()
+    expect(await stored(world)).toEqual(['a'])
+    expect(await replay()).toMatchObject({ state: 'resolved' })
+    expect(await stored(world)).toEqual(['a'])
+    expect(itsCalls()).toBe(1)
+  })
+
+  test('[PO20] can be edited, and its poller reads the edited item', async () => {
+    const { world, node, letter, replay, itsCalls } = await malformed()
+    const data = { id: 'a', number: 'n7', at: ago(world, 2 * MINUTE) }
+    const edited = node.engine.edit(DEFAULT_TENANT, letter.id, {
+      data,
+      actor: 'ann',
+      reason: 'mended',
+    })
+    await world.pass(10)
+    await edited
+    expect(await replay()).toMatchObject({ state: 'resolved' })
+    expect(await stored(world)).toEqual(['n7'])
+    expect(itsCalls()).toBe(1)
+  })
+
+  test('[PO20] stays a dead letter while its poller is not deployed', async () => {
+    const { replay, deploy, itsCalls } = await malformed()
+    await deploy([SOURCE, ALL])
+    expect(await replay()).toMatchObject({
+      state: 'open',
+      reason: 'definition_missing',
+      lastError: 'the poller orders is no longer deployed, so its item cannot be read',
+    })
+    expect(itsCalls()).toBe(0)
+  })
+
+  test('[PO22] is sensitive as a whole if parts of its event are', async () => {
+    const sensitive = ['payload.item.name']
+    const { world, letter, replay, deploy } = await malformed({ ...NUMBERED, sensitive })
+    expect((await world.reads.event(letter.eventId))?.sensitive).toEqual(['payload'])
+    await deploy([SOURCE, ALL, { ...POLLER, sensitive }])
+    await replay()
+    const { items } = await world.reads.events({ cursor: null, limit: 9, subject: 'shop.events.paid' })
+    expect((await world.reads.event(items[0]!.id))?.sensitive).toEqual(sensitive)
+  })
 })

@@ -2,14 +2,18 @@
 // cannot be read becomes a dead letter.
 //
 // Invariants: PO2 the same version of an object is one event, however often it is read. PO3 a malformed item does not keep the others
-// of its page from being stored.
+// of its page from being stored. PO20 it is marked as unread, so that only a replay that reads it makes an event of it.
 
+import { WHOLE_PAYLOAD } from '../../core/events/sensitive/index.ts'
 import { AppError } from '../../core/foundation/errors/index.ts'
 import { hashText } from '../../core/foundation/hash/index.ts'
 import { type JsonValue, stringifyJson } from '../../core/foundation/json/index.ts'
+import { UNREAD_HEADER } from '../../core/ingest/bus-message/index.ts'
+import type { Source } from '../../core/ingest/source/index.ts'
 import {
   added,
   type ItemEvent,
+  itemHeader,
   NO_COUNTS,
   type PollCounts,
   type Poller,
@@ -56,17 +60,17 @@ export function makeStoreItems(
   const storeMalformed = async (item: Item, poller: Poller, value: JsonValue, problem: string) => {
     const text = stringifyJson(value)
     const stored = await acceptor.keep({
-      source: poller.source,
+      source: asUnread(poller.source),
       draft: draftOf(item, poller, text, {
         subject: `poll.${poller.document.name}.malformed`,
         objectType: null,
         objectId: null,
         occurredAt: null,
         dedupKey: `malformed:${hashText(text)}`,
-        headers: '{}',
+        headers: stringifyJson(UNREAD),
       }),
       payload: value,
-      header: {},
+      header: UNREAD,
       unread: problem,
       startedAt: clock.monotonic(),
     })
@@ -89,12 +93,9 @@ export function makeStoreItems(
   }
 
   const storeEvent = (item: Item, poller: Poller, event: ItemEvent): Promise<PollCounts> => {
-    const { names, data, snapshotHash, changedAt } = event
+    const { names, data, snapshotHash } = event
     const { tenant } = item.work
-    const header = {
-      'millrace-changed-at': new Date(changedAt).toISOString(),
-      ...(snapshotHash === null ? {} : { 'millrace-snapshot': snapshotHash }),
-    }
+    const header = itemHeader(event)
     const storeOnce = async (retry: () => Promise<PollCounts>): Promise<PollCounts> => {
       const key = `${poller.document.name}/${names.objectId}`
       const before = snapshotHash === null ? null : await remembered(item, key, snapshotHash)
@@ -138,6 +139,15 @@ export function makeStoreItems(
 /** The store is not available: the job is put back like any other that met this. */
 function asStoreError(error: unknown): unknown {
   return error instanceof AppError && error.cause instanceof StoreError ? error.cause : error
+}
+
+const UNREAD = { [UNREAD_HEADER]: 'malformed' }
+
+/** Sensitive paths are those of the event that an item becomes: where the same values are in the item itself is unknown. */
+function asUnread(source: Source): Source {
+  const { document } = source
+  if (document.sensitive === undefined) return source
+  return { ...source, document: { ...document, sensitive: WHOLE_PAYLOAD } }
 }
 
 const STORED: PollCounts = { ...NO_COUNTS, found: 1, stored: 1 }

@@ -25,4 +25,5 @@ export {
   parseSensitivePath,
   type Sensitive,
   type SensitivePath,
+  WHOLE_PAYLOAD,
 } from './sensitive-paths.ts'

@@ -1,5 +1,6 @@
 // Decides what a poller asks for, what a page means, when its watermark moves, and which event an item becomes.
 
+export { itemHeader } from './item-header.ts'
 export {
   added,
   NO_COUNTS,
