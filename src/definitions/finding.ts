@@ -157,6 +157,7 @@ export const RULES = {
   delay: 'SF12',
   varSetting: 'VR14',
   pollsEverything: 'PO15',
+  mayMissItems: 'PO17',
 } as const
 
 export type RuleName = keyof typeof RULES

@@ -95,6 +95,19 @@ describe('a poller', () => {
   test('[PO15] a request that names no window is noticed', () => {
     const everything = PLAIN.replaceAll(/\{\{ window\.\w+ \}\}/g, 'x')
     expect(messagesOf(everything)).toEqual([expect.stringContaining('each poll reads everything')])
+    const upper = PLAIN.replace('{{ window.from }}', 'x')
+    expect(messagesOf(upper)).toEqual([expect.stringContaining('PO15 nothing in the request names')])
+    expect(messagesOf(PLAIN)).toEqual([])
+  })
+
+  test.each([
+    ['{ style: page, param: page }', true],
+    ['{ style: offset, param: at }', true],
+    ['{ style: page, param: page, total: result.body.total }', false],
+    ['{ style: link }', false],
+  ])('[PO17] pages as %s: what may be missed is noticed', (paging, isNoticed) => {
+    const found = messagesOf(`${PLAIN}paging: ${paging}\n`)
+    expect(found).toEqual(isNoticed ? [expect.stringContaining('PO17 without `total`')] : [])
   })
 })
 

@@ -727,7 +727,7 @@ export interface PollerDefinition {
     readonly param: string
     /** The number of the first page. Left out: `1`. */
     readonly first?: number
-    /** How many items there are over all pages. The last page is known by it, and pages that lack items are noticed. Left out: the pages end with an empty one. */
+    /** How many items there are over all pages. The last page is known by it, and pages that lack items are noticed. Left out: the pages end with an empty one, and items that move between them may be missed. */
     readonly total?: Expression
     /** What `pageSize` is in the request. Left out: `200`. */
     readonly pageSize?: number
@@ -740,7 +740,7 @@ export interface PollerDefinition {
     readonly param: string
     /** The offset of the first item. Left out: `0`. */
     readonly first?: number
-    /** How many items there are over all pages. The last page is known by it, and pages that lack items are noticed. Left out: the pages end with an empty one. */
+    /** How many items there are over all pages. The last page is known by it, and pages that lack items are noticed. Left out: the pages end with an empty one, and items that move between them may be missed. */
     readonly total?: Expression
     /** What `pageSize` is in the request. Left out: `200`. */
     readonly pageSize?: number
@@ -776,7 +776,7 @@ export interface PollerDefinition {
   readonly overlap?: DurationText | 'auto'
   /** How far each window ends before the present. Left out: `30s`. */
   readonly safetyLag?: DurationText
-  /** What an object consists of, as `hash(item)`: while it is the same as before, the object is skipped. Left out: the time of its change alone counts. */
+  /** What an object consists of, as `hash(item)`: while it is the same as before, the object is skipped. Left out: the time of its change alone counts; if the request names no `window.from`, `event.id`. */
   readonly unchanged?: Expression
   /** The subject of the events: that of the push path. */
   readonly subject: Template

@@ -102,7 +102,7 @@ const paging = () => {
     optional(
       pick(RESULT_ROOTS),
       'How many items there are over all pages. The last page is known by it, and pages that lack items are noticed.',
-      'the pages end with an empty one',
+      'the pages end with an empty one, and items that move between them may be missed',
     )
   return z.discriminatedUnion('style', [
     z.strictObject({
@@ -164,7 +164,7 @@ const schema = lazily(() =>
       unchanged: optional(
         pick(ITEM_ROOTS),
         'What an object consists of, as `hash(item)`: while it is the same as before, the object is skipped.',
-        'the time of its change alone counts',
+        'the time of its change alone counts; if the request names no `window.from`, `event.id`',
       ),
       subject: field(subjectSend(ITEM_ROOTS), 'The subject of the events: that of the push path.'),
       event: field(
@@ -221,7 +221,7 @@ list:
     url: https://NAME.example.com/items
     query: { updatedSince: "{{ window.from }}", updatedBefore: "{{ window.to }}", limit: "{{ pageSize }}" }
   items: result.body.data
-paging: { style: page, param: page }
+paging: { style: page, param: page, total: result.body.total }
 cursor: { field: item.updatedAt }
 subject: NAME.events.updated
 event: { objectId: item.id }
@@ -335,6 +335,7 @@ function checkPoller(value: Fields, around: Surroundings): readonly Remark[] {
     ...checkOverlap(value),
     ...checkBound(value),
     ...checkSensitivePoller(value),
+    ...checkTotal(value),
   ]
 }
 
@@ -378,8 +379,17 @@ function checkOverlap({ overlap }: Fields): readonly Remark[] {
 
 /** Without a lower bound each poll reads everything: that is allowed, and rarely meant. */
 function checkBound({ list }: Fields): readonly Remark[] {
-  if (JSON.stringify(list ?? null).includes('window')) return []
+  if (/\bwindow\s*\.\s*from\b/.test(JSON.stringify(list ?? null))) return []
   const message =
     'nothing in the request names `window.from`: each poll reads everything. Ask for what changed since, as `updatedSince: "{{ window.from }}"`'
   return [{ rule: 'pollsEverything', severity: 'warning', message, path: ['list'] }]
+}
+
+/** A page begins where the one before ended, as counted from an end that moves when an item leaves. */
+function checkTotal({ paging }: Fields): readonly Remark[] {
+  const { style, total } = fieldsOf(paging)
+  if ((style !== 'page' && style !== 'offset') || total !== undefined) return []
+  const message =
+    'without `total` it is not noticed when items leave earlier pages while later ones are read: others move up, and are missed. Write where the response says how many there are, as `total: result.body.total`, or read by `cursor` or `link`'
+  return [{ rule: 'mayMissItems', severity: 'warning', message, path: ['paging'] }]
 }

@@ -3,6 +3,7 @@ import type {
   DefinitionDocument,
   PollerDocument,
   RouteDocument,
+  VarsDocument,
 } from '../../core/definitions/documents/index.ts'
 import { CANONICAL_EVENTS } from '../../core/events/canonical/index.ts'
 import { DEFAULT_TENANT } from '../../core/foundation/ids/index.ts'
@@ -231,6 +232,91 @@ describe('links', () => {
     expect((await stateOf(world)).runs[0]?.code).toBe('foreign_link')
     expect(world.calls.length).toBe(1)
   })
+})
+
+describe('a window that is no longer valid', () => {
+  const cursor = {
+    style: 'cursor',
+    param: 'after',
+    next: 'result.body.next',
+    pageSize: 2,
+    maxPages: 50,
+  } as const
+
+  test('[PO5] a cursor that expired is not asked for again: the next poll begins at the first page', async () => {
+    let hasExpired = true
+    const world: World = makeWorld(({ url }) => {
+      if (!url.includes('after=')) return ok({ items: [{ id: 'a', at: ago(world, MINUTE) }], next: 'c1' })
+      return hasExpired ? answered(410) : ok({ items: [{ id: 'b', at: ago(world, MINUTE) }] })
+    })
+    const { poll } = await runOf(world, { ...POLLER, paging: cursor })
+    await poll()
+    expect(await stateOf(world)).toMatchObject({
+      watermark: null,
+      window: null,
+      runs: [{ outcome: 'failed' }],
+    })
+    hasExpired = false
+    await poll()
+    const state = await stateOf(world)
+    expect(state).toMatchObject({ runs: [{ outcome: 'completed', pages: 2 }, {}] })
+    expect(state.watermark).not.toBeNull()
+  })
+
+  test('[PO8] the credential of a new server is not sent to the stored link of the former one', async () => {
+    const paging = { style: 'link', pageSize: 2, maxPages: 1 } as const
+    const world: World = makeWorld(({ url }) =>
+      url.includes('page=2')
+        ? ok({ items: [] })
+        : ok({ items: [{ id: 'a', at: ago(world, MINUTE) }] }, { link: '</orders?page=2>; rel="next"' }),
+    )
+    const list = {
+      ...POLLER.list,
+      url: '{{ vars.base }}/orders?from={{ window.from }}',
+    } as PollerDocument['list']
+    const at = (base: string): VarsDocument => ({
+      kind: 'Vars',
+      name: 'app',
+      description: null,
+      values: { base },
+      environments: {},
+    })
+    const poller = { ...POLLER, list, paging }
+    const node = await world.node({ documents: [SOURCE, ROUTE, poller, at('https://old.example')] })
+    const poll = async () => {
+      void node.engine.pollers.run(DEFAULT_TENANT, 'orders', 'test')
+      await world.pass(10)
+    }
+    await poll()
+    expect((await stateOf(world)).window?.next).toBe('https://old.example/orders?page=2')
+    const applied = node.engine.apply(DEFAULT_TENANT, [SOURCE, ROUTE, poller, at('https://new.example')])
+    await world.pass()
+    await applied
+    const before = world.calls.length
+    await poll()
+    const hosts = world.calls.slice(before).map(({ request }) => new URL(request.url).host)
+    expect(hosts).toContain('new.example')
+    expect(hosts).not.toContain('old.example')
+    expect((await stateOf(world)).window?.next).toBe('https://new.example/orders?page=2')
+  })
+})
+
+test('[PO2] of a request without a lower bound, an unchanged object is skipped, not left to dedup', async () => {
+  const object = { id: 'a', at: '' }
+  const world: World = makeWorld(({ url }) => ok(url.includes('source') ? { items: [object] } : { id: 'v1' }))
+  object.at = ago(world, MINUTE)
+  const paging = { style: 'none', pageSize: 2, maxPages: 1 } as const
+  const list = {
+    ...POLLER.list,
+    url: 'https://source.example/all?to={{ window.to }}',
+  } as PollerDocument['list']
+  const { poll } = await runOf(world, { ...POLLER, list, paging })
+  await poll()
+  await poll()
+  expect((await stateOf(world)).runs[0]?.counts).toMatchObject({ found: 1, stored: 0, unchanged: 1 })
+  object.at = ago(world, MINUTE)
+  await poll()
+  expect((await stateOf(world)).runs[0]?.counts).toMatchObject({ stored: 1 })
 })
 
 test('[PO8] a node that crashes between two pages is followed by one that goes on at the checkpoint', async () => {

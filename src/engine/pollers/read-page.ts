@@ -37,6 +37,8 @@ import type { Decisions } from '../settlement/index.ts'
 export type PageRead =
   | { readonly is: 'page'; readonly items: readonly JsonValue[]; readonly page: PolledPage }
   | { readonly is: 'fault'; readonly fault: PollFault }
+  /** The stored address of the next page is on another server than the request of today: nothing is sent there. */
+  | { readonly is: 'moved' }
   /** Not now: without using an attempt. */
   | { readonly is: 'wait'; readonly delayMs: number; readonly why: string }
   | { readonly is: 'failed'; readonly performed: Performed }
@@ -86,7 +88,9 @@ export function makeReadPage(
 
   const meaningOf = ({ rules, readPage }: Poller, call: Call, { outcome, value }: Performed): PageRead => {
     const response = outcome.kind === 'response' ? parseResponse(outcome) : null
-    const link = rules.paging.style === 'link' ? nextLink(response?.headers.link, call.request.url) : null
+    const next = rules.paging.style === 'link' ? nextLink(response?.headers.link, call.request.url) : NO_LINK
+    if (!next.ok) return { is: 'fault', fault: next.fault }
+    const { link } = next
     if (link !== null && new URL(link).origin !== new URL(call.request.url).origin) {
       const message = `the next page is at ${new URL(link).origin}, and a page is read only where the first one is`
       return { is: 'fault', fault: { code: 'foreign_link', message } }
@@ -98,6 +102,10 @@ export function makeReadPage(
   return async (item, poller, window) => {
     const { route } = poller
     const call = callOf(item, poller, window)
+    if (poller.rules.paging.style === 'link' && window.next !== null) {
+      const today = callOf(item, poller, { ...window, next: null })
+      if (originOf(today.request.url) !== originOf(call.request.url)) return { is: 'moved' }
+    }
     const host = hostOf(call.request.url)
     const preparing = flowControl.prepare(item, route)
     if (preparing !== null) await preparing
@@ -126,6 +134,12 @@ export function makeReadPage(
       if (!isMade) flowControl.unused(item, route, host)
     }
   }
+}
+
+const NO_LINK = { ok: true, link: null } as const
+
+function originOf(url: string): string | null {
+  return URL.canParse(url) ? new URL(url).origin : null
 }
 
 /** The address of the next page, or the address with its parameter. */

@@ -126,6 +126,8 @@ export function makePollRunner(
         return failed(about, read.performed, now)
       case 'fault':
         return fault(about, read.fault)
+      case 'moved':
+        return proceed(about, { is: 'more', state: { ...stored.state, window: null } })
       case 'page': {
         const { watermark } = stored.state
         // Nothing of a page that contradicts the others is stored.

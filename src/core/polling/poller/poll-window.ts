@@ -8,6 +8,8 @@ import { type Instant, SECOND } from '../../foundation/time/index.ts'
 import { type LoopCheck, NO_LOOP, stepLoop } from './loop-check.ts'
 
 export interface WindowRules {
+  /** Of the document: what was asked for by another one is not continued. */
+  readonly hash: string
   readonly sinceMs: number
   readonly overlapMs: number
   readonly safetyLagMs: number
@@ -29,6 +31,8 @@ export const NO_COUNTS: PollCounts = { found: 0, stored: 0, duplicates: 0, uncha
 
 /** A window that is being read: the checkpoint between its pages. */
 export interface PollWindow {
+  /** Of the document that opened it. Windows of former versions have none. */
+  readonly hash?: string
   /** Inclusive. */
   readonly from: Instant
   /** Exclusive. */
@@ -88,13 +92,14 @@ const SEEN_MAX = 1_000
 /** The lower bound is closed and overlaps with the window before; the upper one stays behind the present. */
 export function openWindow(
   { watermark, origin }: { readonly watermark: Instant | null; readonly origin: Instant | null },
-  { sinceMs, overlapMs, safetyLagMs }: WindowRules,
+  { hash, sinceMs, overlapMs, safetyLagMs }: WindowRules,
   now: Instant,
 ): PollWindow {
   const to = now - safetyLagMs
   const first = Math.min(origin ?? now, now - sinceMs)
   const from = watermark === null ? first : watermark - overlapMs
   return {
+    hash,
     from: Math.min(from, to),
     to,
     openedAt: now,

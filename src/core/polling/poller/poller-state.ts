@@ -1,8 +1,8 @@
 // What is stored of a poller between its polls: the watermark, the window that is being read, the job that reads it, and the latest
 // runs.
 //
-// Invariants: N9 only the last page of a window moves the watermark. PO4 at most one job polls at a time. PO5 a fault closes the
-// window and leaves the watermark.
+// Invariants: N9 only the last page of a window moves the watermark. PO4 at most one job polls at a time. PO5 a fault or a
+// failed call closes the window and leaves the watermark.
 
 import type { WorkId } from '../../foundation/ids/index.ts'
 import { HOUR, type Instant, MINUTE } from '../../foundation/time/index.ts'
@@ -67,9 +67,10 @@ export function beginPoll(
   return { ...state, origin, active: { workId, since: now, pages: 0, attempts: 0 } }
 }
 
-/** The window to read: the one that a run before left, or a new one. */
+/** The window to read: the one that a run before left, if the document is still the one that opened it, or a new one. */
 export function windowOf(state: PollerState, rules: WindowRules, now: Instant): PollWindow {
-  return state.window ?? openWindow(state, rules, now)
+  const { window } = state
+  return window !== null && window.hash === rules.hash ? window : openWindow(state, rules, now)
 }
 
 export type PollStep =
@@ -96,7 +97,7 @@ export function stepPoll(
   return { is: 'more', state: { ...state, window: read.window, active: { ...active, pages, attempts } } }
 }
 
-/** A call failed and will not be repeated by this job: the next one goes on at the checkpoint. */
+/** A call failed for good. The window is given up: its cursor or link may have expired, and would fail each time. */
 export function failPoll(
   state: PollerState,
   rules: WindowRules,
@@ -104,7 +105,7 @@ export function failPoll(
   now: Instant,
 ): PollStep {
   const window = windowOf(state, rules, now)
-  return over(state, window, state.window, 'failed', { pages: state.active?.pages ?? 0, now, fault })
+  return over(state, window, null, 'failed', { pages: state.active?.pages ?? 0, now, fault })
 }
 
 function over(

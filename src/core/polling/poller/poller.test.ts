@@ -4,6 +4,7 @@ import type { PagingDocument } from '../../definitions/documents/index.ts'
 import type { WorkId } from '../../foundation/ids/index.ts'
 import {
   beginPoll,
+  failPoll,
   NEW_POLLER,
   NO_COUNTS,
   nextLink,
@@ -33,6 +34,7 @@ const PAGE: PagingDocument = {
   maxPages: 50,
 }
 const RULES: WindowRules = {
+  hash: 'one',
   sinceMs: 60 * MINUTE,
   overlapMs: 10 * MINUTE,
   safetyLagMs: 30_000,
@@ -183,7 +185,9 @@ describe('the watermark', () => {
       changes: fc.array(change, { maxLength: 60 }),
       pageSize: fc.integer({ min: 1, max: 4 }),
       maxPages: fc.integer({ min: 1, max: 3 }),
-      faults: fc.array(fc.constantFrom('none', 'none', 'repeat', 'outage', 'partial'), { maxLength: 80 }),
+      faults: fc.array(fc.constantFrom('none', 'none', 'repeat', 'outage', 'partial', 'refused', 'changed'), {
+        maxLength: 80,
+      }),
     })
     fc.assert(
       fc.property(world, ({ changes, pageSize, maxPages, faults }) => {
@@ -192,7 +196,7 @@ describe('the watermark', () => {
           last += inMs
           return { id, version, at: last, visibleAt: last + lagMs }
         })
-        const rules: WindowRules = {
+        let rules: WindowRules = {
           ...RULES,
           paging: { ...PAGE, total: 'total', pageSize, maxPages } as PagingDocument,
         }
@@ -205,17 +209,25 @@ describe('the watermark', () => {
           now += 2 * MINUTE
           state = beginPoll(state, WORK, rules, now)
           for (;;) {
+            const fault = faults[turn % Math.max(1, faults.length)] ?? 'none'
+            turn += 1
+            if (fault === 'changed') rules = { ...rules, hash: String(turn) }
             const window = windowOf(state, rules, now)
+            if (fault === 'changed') expect(window).toMatchObject({ pages: 0, next: null })
             // The source has the latest version of each object alone.
             const visible = new Map<number, (typeof all)[number]>()
             for (const one of all) if (one.visibleAt <= now) visible.set(one.id, one)
             const found = [...visible.values()]
               .filter((one) => one.at >= window.from && one.at < window.to)
               .sort((a, b) => a.at - b.at || a.id - b.id)
-            const fault = faults[turn % Math.max(1, faults.length)] ?? 'none'
-            turn += 1
             now += 1_000
             if (fault === 'outage') break
+            if (fault === 'refused') {
+              const { watermark } = state
+              state = failPoll(state, rules, { code: 'rejected', message: 'x' }, now).state
+              expect(state).toMatchObject({ watermark, window: null })
+              break
+            }
             const number = fault === 'repeat' ? 1 : Number(window.next ?? 1)
             const items = found.slice((number - 1) * pageSize, number * pageSize)
             const some = fault === 'partial' ? items.slice(0, -1) : items
@@ -287,6 +299,30 @@ describe('a run', () => {
     expect(pausedUntil(NEW_POLLER)).toBe(0)
   })
 
+  test('[PO5] that failed for good gives up the window: its cursor may have expired', () => {
+    const state = {
+      ...beginPoll(NEW_POLLER, WORK, RULES, NOW),
+      window: { ...openWindow(at(null), RULES, NOW), next: 'c' },
+    }
+    const failed = failPoll(state, RULES, { code: 'rejected', message: '410' }, NOW).state
+    expect(failed).toMatchObject({
+      watermark: null,
+      window: null,
+      active: null,
+      runs: [{ outcome: 'failed' }],
+    })
+  })
+
+  test('[PO8] gives up a window that another document opened, or a former version', () => {
+    const opened = { ...openWindow(at(null), RULES, NOW), next: '7', pages: 6 }
+    const { hash: _, ...former } = opened
+    const windowWith = (window: PollerState['window'], hash: string) =>
+      windowOf({ ...NEW_POLLER, window }, { ...RULES, hash }, NOW + MINUTE)
+    expect(windowWith(opened, 'one')).toBe(opened)
+    expect(windowWith(opened, 'two')).toMatchObject({ hash: 'two', next: null, pages: 0 })
+    expect(windowWith(former, 'one')).toMatchObject({ next: null, pages: 0 })
+  })
+
   test('[PO14] rolling back sets the watermark and gives up the window', () => {
     const state = { ...beginPoll(NEW_POLLER, WORK, RULES, NOW), watermark: NOW }
     expect(rollBack(state, NOW - MINUTE)).toMatchObject({
@@ -302,7 +338,18 @@ test.each([
   ['</x?page=2>; rel=next', 'https://a.example/x?page=2'],
   ['<?p=1>; rel="prev", <?p=3>; title="x"; rel="last next"', 'https://a.example/list?p=3'],
   ['<https://a.example/x>; rel="nextish"', null],
+  ['<?p=3>; title="a, b <c>"; rel="next"', 'https://a.example/list?p=3'],
+  ['<?p=1>; title="x\\", <?p=2>; rel=next"; rel=prev, <?p=3>; REL=Next', 'https://a.example/list?p=3'],
+  ['<?p=1>; rel=prev; rel=next', null],
+  ['<?p=1>; title="; rel=next"', null],
   [undefined, null],
 ])('[PO11] the next page in the header %s', (header, next) => {
-  expect(nextLink(header, 'https://a.example/list?p=2')).toBe(next)
+  expect(nextLink(header, 'https://a.example/list?p=2')).toEqual({ ok: true, link: next })
+})
+
+test('[PO7] a next link that is no address is a fault, not the end', () => {
+  expect(nextLink('<https://[x/>; rel=next', 'https://a.example/list')).toMatchObject({
+    ok: false,
+    fault: { code: 'wrong_shape' },
+  })
 })

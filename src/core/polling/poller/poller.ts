@@ -89,14 +89,15 @@ export function compilePoller(document: PollerDocument, keyed: Keyed = {}): Poll
   const next = paging.style === 'cursor' ? expression(paging.next) : null
   const isNumbered = paging.style === 'page' || paging.style === 'offset'
   const total = isNumbered && paging.total !== null ? expression(paging.total) : null
-  const readItem = compileItem(document, consumer, keyed)
+  const texts = stringifyJson(document.list as unknown as JsonValue)
+  const hasFrom = WINDOW_FROM.test(texts)
+  const readItem = compileItem(document, consumer, hasFrom, keyed)
   const route = {
     ...compileRoute(routeOf(document), keyed),
     hash,
     consumer,
     isImmediate: false,
   }
-  const texts = stringifyJson(document.list as unknown as JsonValue)
   return {
     document,
     hash,
@@ -105,11 +106,12 @@ export function compilePoller(document: PollerDocument, keyed: Keyed = {}): Poll
     route,
     source: compileSource(sourceOf(document, consumer), keyed),
     rules: {
+      hash,
       sinceMs: document.sinceMs,
       overlapMs: document.overlapMs,
       safetyLagMs: document.safetyLagMs,
       paging,
-      hasFrom: WINDOW_FROM.test(texts),
+      hasFrom,
       hasTo: WINDOW_TO.test(texts),
     },
     cadence:
@@ -161,7 +163,12 @@ function countOf(value: JsonValue): number | null {
   return Number.isInteger(count) && count >= 0 ? count : null
 }
 
-function compileItem(document: PollerDocument, source: string, keyed: Keyed): Poller['readItem'] {
+function compileItem(
+  document: PollerDocument,
+  source: string,
+  hasFrom: boolean,
+  keyed: Keyed,
+): Poller['readItem'] {
   const expression = (text: string | null | undefined): Expression | null =>
     text == null ? null : must(compileExpression(text, keyed)).expression
   const { event } = document
@@ -193,7 +200,9 @@ function compileItem(document: PollerDocument, source: string, keyed: Keyed): Po
       // The text as written: sources tell times apart that are equal in milliseconds.
       dedupKey: identityOf(id?.evaluate(scope) ?? null) ?? `${object}:${String(written)}`,
     }
-    const content = unchanged == null ? null : unchanged.evaluate(scope)
+    // What is read again with every poll, for as long as it exists, outlives the memory of dedup.
+    const always = hasFrom ? null : names.dedupKey
+    const content = unchanged == null ? always : unchanged.evaluate(scope)
     const snapshotHash = content === null ? null : hashText(stringifyJson(content))
     return { ok: true, event: { names, changedAt, snapshotHash, data } }
   }
@@ -245,13 +254,29 @@ function sourceOf({ subject, sensitive, retentionMs }: PollerDocument, name: str
   }
 }
 
-const LINK = /<([^>]*)>\s*((?:;[^,<]*)*)/g
-const REL_NEXT = /;\s*rel\s*=\s*(?:"(?:[^"]*\s)?next(?:\s[^"]*)?"|next\b)/i
+// The parameters of a link: a quoted value may hold anything, also commas and other addresses.
+const VALUE = String.raw`"((?:\\.|[^"\\])*)"|([^\s;,"]*)`
+const PARAM = String.raw`;\s*([^\s=;,"<]*)(?:\s*=\s*(?:${VALUE}))?`
+const PARAMS = new RegExp(PARAM, 'g')
+const LINKS = new RegExp(String.raw`<([^>]*)>((?:\s*${PARAM})*)`, 'g')
+
+export type LinkRead =
+  | { readonly ok: true; readonly link: string | null }
+  | { readonly ok: false; readonly fault: PollFault }
 
 /** The address of the next page in a `link` header (RFC 8288), relative to the page's own; null: there is none. */
-export function nextLink(header: string | undefined, base: string): string | null {
-  for (const [, target = '', params = ''] of (header ?? '').matchAll(LINK)) {
-    if (REL_NEXT.test(params) && URL.canParse(target, base)) return new URL(target, base).href
+export function nextLink(header: string | undefined, base: string): LinkRead {
+  for (const [, target = '', params = ''] of (header ?? '').matchAll(LINKS)) {
+    if (!isNext(params)) continue
+    if (URL.canParse(target, base)) return { ok: true, link: new URL(target, base).href }
+    const message = 'the `link` header names a next page that is not an address'
+    return { ok: false, fault: { code: 'wrong_shape', message } }
   }
-  return null
+  return { ok: true, link: null }
+}
+
+/** The first `rel` of a link counts. */
+function isNext(params: string): boolean {
+  const rel = [...params.matchAll(PARAMS)].find(([, name]) => name?.toLowerCase() === 'rel')
+  return (rel?.[2] ?? rel?.[3] ?? '').toLowerCase().split(/\s+/).includes('next')
 }
