@@ -54,6 +54,20 @@ test('[VR16] lists values with where each comes from, and what depends on them',
   expect((await world.get('/vars/none')).status).toBe(404)
 })
 
+test('[VR16] two changes at the same time are both made', async () => {
+  await apply(SOURCE_YAML, VARS, ROUTE)
+  const set = await Promise.all([
+    world.put('/vars/batch', { value: 50 }),
+    world.put('/vars/crm', { value: 'https://other.example' }),
+  ])
+  expect(set.map(({ status }) => status)).toEqual([200, 200])
+  const { items } = (await world.get('/vars')).body as { items: { name: string; value: unknown }[] }
+  expect(items.map(({ name, value }) => [name, value])).toEqual([
+    ['batch', 50],
+    ['crm', 'https://other.example'],
+  ])
+})
+
 test('[VR16] a value is set in its document, whose comments stay; what reads it changes with it', async () => {
   await apply(SOURCE_YAML, VARS, ROUTE)
   const { status, body } = await world.put('/vars/batch', { value: 50, reason: 'more at once' })

@@ -102,6 +102,9 @@ interface Asked {
   readonly reason?: string | undefined
 }
 
+/** How often a change is tried again when another one was deployed first. */
+const SET_ROUNDS = 5
+
 export function addVarRoutes(
   app: FastifyInstance,
   api: Pick<HttpApi, 'definitions' | 'about' | 'differingVars'>,
@@ -161,6 +164,8 @@ export function addVarRoutes(
       reason = null,
     }: { readonly [Name in keyof Asked]: Asked[Name] | null },
   ) => {
+    // A change between this and `apply` is refused there, since an edited document is deployed whole.
+    const base = (await api.definitions.versions(tenant, { cursor: null, limit: 1 })).items[0]?.version ?? 0
     const items = await api.definitions.list(tenant)
     const documents = new Map<string, VarEdit[]>()
     for (const [name, value] of Object.entries(values)) {
@@ -196,14 +201,27 @@ export function addVarRoutes(
       refilled: compiled.refilled,
       managedBy: 'api',
       prune: false,
+      base,
       by: actor,
       reason: reason ?? null,
     })
     return { ...result, findings: compiled.findings }
   }
 
-  on('setVars', (request) => set(request.caller, request.body.values, request.body))
-  on('setVar', (request) => set(request.caller, { [request.params.name]: request.body.value }, request.body))
+  const setUntilFirst = async (...given: Parameters<typeof set>) => {
+    for (let round = 1; ; round += 1) {
+      try {
+        return await set(...given)
+      } catch (error) {
+        if (round === SET_ROUNDS || !(error instanceof AppError) || error.code !== 'conflict') throw error
+      }
+    }
+  }
+
+  on('setVars', (request) => setUntilFirst(request.caller, request.body.values, request.body))
+  on('setVar', (request) =>
+    setUntilFirst(request.caller, { [request.params.name]: request.body.value }, request.body),
+  )
 }
 
 function refused(name: string, why: string): AppError {
