@@ -30,6 +30,8 @@ export function makeWindowChecks(deps: {
 }): WindowChecks {
   const { observations, data, time, profile } = deps
   const versions = new Map<string, number>()
+  /** An operator retried them before their delay ended. */
+  const retried = new Set<WorkId>()
   /** By route and order. */
   const digests = new Map<string, string>()
 
@@ -91,6 +93,7 @@ export function makeWindowChecks(deps: {
   const checkDelay = (tenant: WorkRow['tenant'], id: WorkId) => {
     const row = rowOf(tenant, id)
     if (row === null || row.replayOf !== null || !row.consumer.startsWith('route:')) return
+    if (retried.has(id)) return
     const { delayMs } = routeOf(row.consumer).document
     const early = delayMs === undefined ? 0 : row.createdAt + delayMs - time.now()
     if (early > 0) observations.violate('FO11', `work ${short(id)} runs ${early} ms before its delay ends`)
@@ -120,7 +123,11 @@ export function makeWindowChecks(deps: {
     for (const write of writes) {
       if (write.w === 'record.put') checkVersion(tenant, write)
       if (write.w === 'work.settle') checkChosen(tenant, write)
-      if (write.w === 'work.again') checkPutOff(tenant, write)
+      if (write.w === 'work.again') {
+        // Nothing but an operator puts back a job that nothing leased.
+        if (observations.works.get(write.work)?.state === 'ready') retried.add(write.work)
+        checkPutOff(tenant, write)
+      }
       if (write.w !== 'ledger.reserve') continue
       checkAlone(tenant, write.entry.work)
       checkDelay(tenant, write.entry.work)

@@ -249,3 +249,11 @@ describe.each(['memory', 'sqlite'] as const)('on %s', (store) => {
     },
   )
 })
+
+test('[N12] a batch that was stored while a renewal was slow is run by its node (seed 80004453)', async () => {
+  expect((await simulate({ seed: 80_004_453, store: 'memory', draw: 'keen' })).violations).toEqual([])
+})
+
+test('[FO11] a delayed job that an operator retries may run at once (seed 80000579)', async () => {
+  expect((await simulate({ seed: 80_000_579, store: 'memory', draw: 'keen' })).violations).toEqual([])
+})

@@ -32,11 +32,17 @@ export function makeFreeze(
 ): Freeze {
   const { store, commits, ids, jobSlots } = deps
 
-  const begin = (route: Route, batch: NewWork, members: readonly Gathered[], result: FirmResult) => {
+  /** The store leased it to `owner`, also if a renewal is slow by now: the call is held until the lease is known to last. */
+  const begin = (
+    owner: Incarnation,
+    route: Route,
+    batch: NewWork,
+    members: readonly Gathered[],
+    result: FirmResult,
+  ) => {
     const [first] = members
-    const owner = deps.owner()
     const isOurs = result.ok ? result.leased.includes(batch.id) : true
-    if (first === undefined || owner === null || !isOurs) {
+    if (first === undefined || !isOurs) {
       jobSlots.giveBack(batch.id)
       return deps.wake()
     }
@@ -93,7 +99,7 @@ export function makeFreeze(
         result.ok ||
         (result.isRepeat === true &&
           (await commits.retryUntilAvailable(() => store.forTenant(tenant).work(batch.id))) !== null)
-      if (isThere) return begin(call.route, batch, left, result)
+      if (isThere) return begin(owner, call.route, batch, left, result)
       jobSlots.giveBack(batch.id)
       const refused = left[Math.floor((result.ok ? 0 : result.guard) / GUARDS_EACH)] as Gathered
       rounds.set(refused, roundOf(result))
